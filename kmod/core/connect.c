@@ -180,7 +180,7 @@ void dat_conn_rejected(struct dat_conn *conn, const void *pd, u32 pd_len)
 	 * The IB CM pads private data with zeros to the full length of its message, so private data
 	 * that consists of zeros counts as none.
 	 */
-	keep = ep->obj.ia->face->sink->reject_data && pd_len && memchr_inv(pd, 0, pd_len) &&
+	keep = conn->sink->reject_data && pd_len && memchr_inv(pd, 0, pd_len) &&
 	       !dat_cr_reject_has_no_data(pd, pd_len);
 	spin_lock_bh(&ep->lock);
 	if (keep && !dat_conn_is_closing(conn)) {

@@ -121,6 +121,7 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
  * @evd: EVD for the requests
  * @conn_qual: connection qualifier; 0: the transport chooses a free port
  * @one_shot: true: accept one request and refuse all others
+ * @mm: process whose memory cgroup is charged for connection requests, or NULL
  * @user_data: owner field of the events for connection requests
  *
  * Context: may sleep.  Return: the PSP with a reference, or an ERR_PTR: -EINVAL if the EVD does not
@@ -128,7 +129,7 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
  * -ENETUNREACH if the adapter has no address.
  */
 struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot,
-			       u64 user_data)
+			       struct mm_struct *mm, u64 user_data)
 {
 	struct dat_psp *psp;
 	int ret;
@@ -139,9 +140,8 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 	if (IS_ERR(psp))
 		return psp;
 	mutex_init(&psp->lock);
-	/* A listener of a kernel consumer belongs to no process, so no memory cgroup is charged. */
-	if (!psp->obj.ia->face->kernel)
-		psp->memcg = get_mem_cgroup_from_mm(current->mm);
+	if (mm)
+		psp->memcg = get_mem_cgroup_from_mm(mm);
 	ret = dat_obj_use(&evd->obj);
 	if (ret)
 		goto err_abort;

@@ -15,6 +15,7 @@ struct dat_ep;
 struct dat_evd;
 struct dat_request;
 struct mem_cgroup;
+struct mm_struct;
 
 #define DAT_MAX_BACKLOG		1024
 
@@ -86,7 +87,7 @@ DAT_OBJ_CAST(cr)
 DAT_OBJ_CAST(psp)
 
 struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot,
-			       u64 user_data);
+			       struct mm_struct *mm, u64 user_data);
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual);
 void dat_psp_bound(struct dat_psp *psp, u16 port);
 int dat_psp_request(struct dat_psp *psp, const struct dat_request *req);

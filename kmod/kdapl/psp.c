@@ -52,7 +52,7 @@ static DAT_RETURN sp_listen(struct dat_ia *ia, const struct sp_args *a, DAT_HAND
 
 	if (IS_ERR(evd))
 		return KDAT_BAD(EVD_CR);
-	psp = dat_psp_create(evd, a->qual, a->sp->kind == DAT_HANDLE_TYPE_RSP,
+	psp = dat_psp_create(evd, a->qual, a->sp->kind == DAT_HANDLE_TYPE_RSP, NULL,
 			     (uintptr_t)a->sp);
 	dat_obj_put(&evd->obj);
 	if (IS_ERR(psp))

@@ -316,7 +316,7 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd)
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->evd);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
-	psp = dat_psp_create(evd, arg->conn_qual, arg->flags & DAT_PSP_ONE_SHOT,
+	psp = dat_psp_create(evd, arg->conn_qual, arg->flags & DAT_PSP_ONE_SHOT, current->mm,
 			     arg->user_data);
 	dat_obj_put(&evd->obj);
 	if (IS_ERR(psp))
