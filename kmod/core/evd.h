@@ -184,7 +184,7 @@ void dat_evd_kill(struct dat_evd *evd);
 int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno);
 int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step);
 
-/* poll.c */
+/* busy.c */
 void dat_busy_init(struct dat_busy *b);
 void dat_busy_init_conn(struct dat_conn *conn);
 bool dat_busy_join_polled(struct dat_conn *conn);

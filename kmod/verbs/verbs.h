@@ -179,7 +179,7 @@ int verbs_srq_init(struct dat_srq *srq, u32 max_recv, u32 max_iov);
 void verbs_srq_exit(struct dat_srq *srq);
 int verbs_srq_post(struct dat_srq *srq, const struct ib_recv_wr *wr);
 
-/* self.c */
+/* regqp.c */
 int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access);
 void verbs_regqp_free(struct verbs_regqp *r);
 
