@@ -37,7 +37,7 @@ struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY pol
 	kevd->upcall.policy = policy;
 	if (upcall)
 		kevd->upcall.object = *upcall;
-	dat_upcall_setup(&kevd->upcall, flags & EVD_PROCESS);
+	kdat_upcall_setup(&kevd->upcall, flags & EVD_PROCESS);
 	evd = dat_evd_create(ia, flags, qlen, (uintptr_t)kevd);
 	if (IS_ERR(evd))
 		kfree(kevd);
@@ -142,15 +142,15 @@ static DAT_RETURN evd_teardown(DAT_EVD_HANDLE handle)
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
 	/*
-	 * Release ia->sem first, because an upcall that dat_upcall_end() waits for may be waiting
+	 * Release ia->sem first, because an upcall that kdat_upcall_end() waits for may be waiting
 	 * for ia->sem.
 	 */
 	kdat_ia_release(ia);
-	if (dat_upcall_is_mine(evd)) {
+	if (kdat_upcall_is_mine(evd)) {
 		dat_obj_put(&evd->obj);
 		return KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
 	}
-	dat_upcall_end(evd);
+	kdat_upcall_end(evd);
 	dat_obj_put(&evd->obj);
 	return DAT_SUCCESS;
 }
@@ -165,7 +165,7 @@ static DAT_RETURN evd_modify(struct dat_evd *evd, void *arg)
 {
 	const struct evd_modification *m = arg;
 
-	return dat_upcall_modify(evd, m->policy, m->upcall, m->flag == DAT_UPCALL_INVOC_ANY) ?
+	return kdat_upcall_modify(evd, m->policy, m->upcall, m->flag == DAT_UPCALL_INVOC_ANY) ?
 	       DAT_SUCCESS : KDAT_ARG(3);
 }
 
@@ -256,9 +256,9 @@ static DAT_RETURN evd_dequeue(struct dat_evd *evd, void *arg)
 	struct evd_taken *taken = arg;
 
 	taken->evd = evd;
-	if (dat_kevring_pop(&evd->ring, &taken->eqe))
+	if (kdat_evring_pop(&evd->ring, &taken->eqe))
 		return DAT_SUCCESS;
-	dat_upcall_drained(evd);
+	kdat_upcall_drained(evd);
 	return EVD_EMPTY;
 }
 
@@ -296,7 +296,7 @@ static void evd_drop_requests(struct dat_evd *evd)
 
 	do {
 		spin_lock_bh(&evd->lock);
-		got = dat_kevring_pop(&evd->ring, &eqe);
+		got = kdat_evring_pop(&evd->ring, &eqe);
 		spin_unlock_bh(&evd->lock);
 		if (got && eqe.type == DAT_EV_CR)
 			kdat_cr_drop(ia, eqe.len);
@@ -314,7 +314,7 @@ static void evd_end(struct dat_evd *evd)
 {
 	struct dat_ia *ia = evd->obj.ia;
 
-	dat_upcall_end(evd);
+	kdat_upcall_end(evd);
 	dat_ia_lock(ia);
 	evd_drop_requests(evd);
 	/* A concurrent kdat_ia_close() may already have removed the EVD. */
@@ -332,7 +332,7 @@ DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
-	ret = dat_upcall_is_mine(evd) ? -EBUSY : dat_obj_begin_free(&evd->obj);
+	ret = kdat_upcall_is_mine(evd) ? -EBUSY : dat_obj_begin_free(&evd->obj);
 	if (!ret)
 		dat_evd_kill(evd);
 	/*

@@ -83,7 +83,7 @@ static void to_connection(struct dat_evd *evd, const struct dat_eqe *eqe,
 		ep = to_dat_ep(obj);
 		spin_lock_bh(&ep->lock);
 		if (!ep->dead)
-			conn->private_data = dat_kring_pd(&ep->ring, eqe->len);
+			conn->private_data = kdat_ring_pd(&ep->ring, eqe->len);
 		if (conn->private_data)
 			conn->private_data_size = eqe->len;
 		spin_unlock_bh(&ep->lock);

@@ -356,7 +356,7 @@ static bool ia_any_evd(struct dat_ia *ia, bool (*fn)(struct dat_evd *evd))
 static bool end_upcalls(struct dat_evd *evd)
 {
 	dat_evd_kill(evd);
-	dat_upcall_end(evd);
+	kdat_upcall_end(evd);
 	return false;
 }
 
@@ -395,7 +395,7 @@ static DAT_RETURN close_check(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 	rcu_read_unlock();
 	if (!ia)
 		return KDAT_BAD(IA);
-	if (ia_any_evd(ia, dat_upcall_is_mine))
+	if (ia_any_evd(ia, kdat_upcall_is_mine))
 		rc = KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
 	else if (flags == DAT_CLOSE_GRACEFUL_FLAG && ia_in_use(ia))
 		rc = KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
@@ -550,13 +550,13 @@ static struct notifier_block module_nb = { .notifier_call = module_event };
 
 int kdat_init(void)
 {
-	int ret = dat_upcall_init();
+	int ret = kdat_upcall_init();
 
 	if (ret)
 		return ret;
 	ret = register_module_notifier(&module_nb);
 	if (ret)
-		dat_upcall_exit();
+		kdat_upcall_exit();
 	return ret;
 }
 
@@ -564,5 +564,5 @@ int kdat_init(void)
 void kdat_exit(void)
 {
 	unregister_module_notifier(&module_nb);
-	dat_upcall_exit();
+	kdat_upcall_exit();
 }

@@ -345,18 +345,18 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 }
 
 /* ring.c */
-bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe);
+bool kdat_evring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 
 /*
  * Returns the number of events in the ring of a kernel consumer's EVD.  No process maps the ring,
  * so the indices can be trusted.  evd->lock is held.
  */
-static inline u32 dat_kevring_count(const struct dat_evring *r)
+static inline u32 kdat_evring_count(const struct dat_evring *r)
 {
 	return r->tail - r->head;
 }
 
-void *dat_kring_pd(const struct dat_epring *r, u32 len);
+void *kdat_ring_pd(const struct dat_epring *r, u32 len);
 
 /* ia.c */
 int kdat_init(void);

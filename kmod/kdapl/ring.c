@@ -124,27 +124,27 @@ const struct dat_queue_ops kdat_rq_ops = {
 
 static u32 kevring_count(struct dat_evd *evd)
 {
-	return dat_kevring_count(&evd->ring);
+	return kdat_evring_count(&evd->ring);
 }
 
 const struct dat_sink kdat_sink = {
 	.count		= kevring_count,
-	.wake		= dat_upcall_wake,
-	.begin		= dat_upcall_hold,
-	.release	= dat_upcall_release,
+	.wake		= kdat_upcall_wake,
+	.begin		= kdat_upcall_hold,
+	.release	= kdat_upcall_release,
 	.reject_data	= true,
 };
 
 /**
- * dat_kevring_pop() - take the oldest event out of a ring
+ * kdat_evring_pop() - take the oldest event out of a ring
  * @r: ring of a kernel consumer
  * @eqe: set to the event
  *
  * Context: evd->lock held.  Return: true; false if the ring is empty.
  */
-bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
+bool kdat_evring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 {
-	if (!dat_kevring_count(r))
+	if (!kdat_evring_count(r))
 		return false;
 	*eqe = *dat_evring_at(r, r->head);
 	r->head++;
@@ -152,14 +152,14 @@ bool dat_kevring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 }
 
 /**
- * dat_kring_pd() - return the private data of the peer's answer
+ * kdat_ring_pd() - return the private data of the peer's answer
  * @r: ring of a kernel consumer
  * @len: number of bytes of private data, as given in the connection event
  *
  * Context: ep->lock held.  Return: the private data; NULL if the EP was reset since the event.  If
  * the EP has connected again since the event, the result is the private data of the new peer.
  */
-void *dat_kring_pd(const struct dat_epring *r, u32 len)
+void *kdat_ring_pd(const struct dat_epring *r, u32 len)
 {
 	struct dat_status *status = r->status.va;
 

@@ -8,8 +8,8 @@
  * or when the runner has used up UPCALL_BUDGET; then it queues the next runner.
  *
  * A runner whose upcalls must not sleep runs in softirq, and is queued on the current CPU.  The
- * code that takes completions calls dat_upcall_hold() before and dat_upcall_release() after;
- * dat_upcall_release() runs the queued runners with no lock of this module held.  At other times,
+ * code that takes completions calls kdat_upcall_hold() before and kdat_upcall_release() after;
+ * kdat_upcall_release() runs the queued runners with no lock of this module held.  At other times,
  * for example when a consumer's post queues a runner, a tasklet runs the runner.  So a consumer is
  * never called from inside a call of its own.  While a runner runs, the @held count of its CPU is
  * not 0, so upcalls do not nest.
@@ -83,12 +83,12 @@ static void upcall_queue(struct dat_upcall *u)
 }
 
 /**
- * dat_upcall_wake() - queue a runner for a notification event
+ * kdat_upcall_wake() - queue a runner for a notification event
  * @evd: EVD of a kernel consumer
  *
  * Context: evd->lock held.
  */
-void dat_upcall_wake(struct dat_evd *evd)
+void kdat_upcall_wake(struct dat_evd *evd)
 {
 	struct dat_upcall *u = upcall_of(evd);
 
@@ -108,12 +108,12 @@ void dat_upcall_wake(struct dat_evd *evd)
 }
 
 /**
- * dat_upcall_drained() - re-arm the DAT_UPCALL_NORIFY upcall of an EVD after an empty dequeue
+ * kdat_upcall_drained() - re-arm the DAT_UPCALL_NORIFY upcall of an EVD after an empty dequeue
  * @evd: EVD of a kernel consumer
  *
  * Context: evd->lock held.
  */
-void dat_upcall_drained(struct dat_evd *evd)
+void kdat_upcall_drained(struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
 
@@ -141,7 +141,7 @@ static __always_inline void upcall_unlock(struct dat_evd *evd, bool process)
 static bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
-	return dat_kevring_count(&evd->ring) && !evd->dead && !u->ending &&
+	return kdat_evring_count(&evd->ring) && !evd->dead && !u->ending &&
 	       u->running <= upcall_limit(u);
 }
 
@@ -154,11 +154,11 @@ static bool upcall_over(struct dat_upcall *u)
 
 	/*
 	 * The policy has changed during the upcall.  If notification events came meanwhile, this
-	 * runner must go on, because dat_upcall_wake() may have left these events to this runner.
+	 * runner must go on, because kdat_upcall_wake() may have left these events to this runner.
 	 */
 	if (u->policy != DAT_UPCALL_NORIFY)
 		return !u->again;
-	if (!dat_kevring_count(&u->evd->ring))
+	if (!kdat_evring_count(&u->evd->ring))
 		u->armed = true;
 	return !(u->armed && u->again);
 }
@@ -200,8 +200,8 @@ static noinline void upcall_other(struct dat_upcall *u, DAT_EVENT *event, bool p
 	struct dat_eqe eqe;
 	bool more;
 
-	dat_kevring_pop(&evd->ring, &eqe);
-	more = dat_kevring_count(&evd->ring);
+	kdat_evring_pop(&evd->ring, &eqe);
+	more = kdat_evring_count(&evd->ring);
 	upcall_unlock(evd, process);
 	kdat_event(evd, &eqe, event);
 	object.upcall_func(object.instance_data, event, more ? DAT_TRUE : DAT_FALSE);
@@ -248,7 +248,7 @@ static bool upcall_left(const struct dat_upcall *u)
 
 	if (evd->dead || u->ending || u->queued || u->running > upcall_limit(u))
 		return false;
-	return dat_kevring_count(&evd->ring) &&
+	return kdat_evring_count(&evd->ring) &&
 	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
 }
 
@@ -278,7 +278,7 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 	ending = u->ending;
 	upcall_unlock(evd, process);
 	/*
-	 * dat_upcall_end() may have returned and @u may be freed.  wake_up_var() uses only the
+	 * kdat_upcall_end() may have returned and @u may be freed.  wake_up_var() uses only the
 	 * address.
 	 */
 	if (unlikely(ending))
@@ -357,21 +357,21 @@ static void upcall_work(struct work_struct *work)
 }
 
 /**
- * dat_upcall_hold() - let new runners of this CPU wait for dat_upcall_release()
+ * kdat_upcall_hold() - let new runners of this CPU wait for kdat_upcall_release()
  *
- * Context: softirq.  The caller stays on this CPU until dat_upcall_release().
+ * Context: softirq.  The caller stays on this CPU until kdat_upcall_release().
  */
-void dat_upcall_hold(void)
+void kdat_upcall_hold(void)
 {
 	this_cpu_inc(upcall_cpus.held);
 }
 
 /**
- * dat_upcall_release() - run the runners that were queued on this CPU since dat_upcall_hold()
+ * kdat_upcall_release() - run the runners that were queued on this CPU since kdat_upcall_hold()
  *
  * Context: softirq; no lock held that a consumer's call takes.
  */
-void dat_upcall_release(void)
+void kdat_upcall_release(void)
 {
 	struct upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
 
@@ -380,11 +380,11 @@ void dat_upcall_release(void)
 }
 
 /**
- * dat_upcall_setup() - initialize the upcall of a new EVD
+ * kdat_upcall_setup() - initialize the upcall of a new EVD
  * @u: upcall; zeroed except the policy and the object
  * @process: true if the upcalls may sleep
  */
-void dat_upcall_setup(struct dat_upcall *u, bool process)
+void kdat_upcall_setup(struct dat_upcall *u, bool process)
 {
 	u->process = process;
 	u->armed = true;
@@ -392,7 +392,7 @@ void dat_upcall_setup(struct dat_upcall *u, bool process)
 }
 
 /**
- * dat_upcall_modify() - change the policy and the callback of an EVD's upcall
+ * kdat_upcall_modify() - change the policy and the callback of an EVD's upcall
  * @evd: EVD of a kernel consumer
  * @policy: any policy but DAT_UPCALL_TEARDOWN
  * @object: new callback, or NULL to keep the old one
@@ -400,8 +400,8 @@ void dat_upcall_setup(struct dat_upcall *u, bool process)
  *
  * Context: evd->lock held.  Return: true; false if @policy needs a callback and there is none.
  */
-bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
-		       const DAT_UPCALL_OBJECT *object, bool now)
+bool kdat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
+			const DAT_UPCALL_OBJECT *object, bool now)
 {
 	struct dat_upcall *u = upcall_of(evd);
 
@@ -413,8 +413,8 @@ bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 	u->policy = policy;
 	u->object = *object;
 	u->armed = true;
-	if (now && dat_kevring_count(&evd->ring))
-		dat_upcall_wake(evd);
+	if (now && kdat_evring_count(&evd->ring))
+		kdat_upcall_wake(evd);
 	return true;
 }
 
@@ -430,12 +430,12 @@ static bool upcall_ended(struct dat_evd *evd)
 }
 
 /**
- * dat_upcall_end() - prevent new upcalls and wait for running ones
+ * kdat_upcall_end() - prevent new upcalls and wait for running ones
  * @evd: EVD of a kernel consumer, reference held
  *
  * Context: may sleep; not inside an upcall; no lock held that an upcall may take, such as ia->sem.
  */
-void dat_upcall_end(struct dat_evd *evd)
+void kdat_upcall_end(struct dat_evd *evd)
 {
 	struct dat_upcall *u = upcall_of(evd);
 
@@ -448,25 +448,26 @@ void dat_upcall_end(struct dat_evd *evd)
 	spin_lock_bh(&evd->lock);
 	u->ending--;
 	/*
-	 * dat_upcall_modify() may have enabled upcalls during the wait, when no runner could start.
+	 * kdat_upcall_modify() may have enabled upcalls during the wait, when no runner could
+	 * start.
 	 */
 	if (!u->ending && u->policy != DAT_UPCALL_DISABLE && u->again)
-		dat_upcall_wake(evd);
+		kdat_upcall_wake(evd);
 	spin_unlock_bh(&evd->lock);
 }
 
 /**
- * dat_upcall_is_mine() - check whether the calling thread runs inside an upcall of an EVD
+ * kdat_upcall_is_mine() - check whether the calling thread runs inside an upcall of an EVD
  * @evd: EVD of a kernel consumer
  *
  * Return: true inside an upcall of @evd that may sleep; false inside a BH upcall.
  */
-bool dat_upcall_is_mine(struct dat_evd *evd)
+bool kdat_upcall_is_mine(struct dat_evd *evd)
 {
 	return READ_ONCE(upcall_of(evd)->task) == current;
 }
 
-int dat_upcall_init(void)
+int kdat_upcall_init(void)
 {
 	struct upcall_cpu *c;
 	int cpu;
@@ -488,7 +489,7 @@ int dat_upcall_init(void)
 	return 0;
 }
 
-void dat_upcall_exit(void)
+void kdat_upcall_exit(void)
 {
 	int cpu;
 

@@ -17,7 +17,7 @@ struct dat_evd;
  * @armed: flag for DAT_UPCALL_NORIFY: the next notification event starts an upcall
  * @again: flag for DAT_UPCALL_NORIFY: a notification event was queued after the last upcall began
  * @running: number of runners that are running
- * @ending: number of threads in dat_upcall_end(); while not 0, no runner starts
+ * @ending: number of threads in kdat_upcall_end(); while not 0, no runner starts
  * @queued: flag: a runner is queued and has not started
  * @node: entry in upcall_cpu.list while @queued; protected by the lock of that list
  * @work: work item that runs the runner, if @process
@@ -41,16 +41,16 @@ struct dat_upcall {
 	struct dat_evd		*evd;
 };
 
-int dat_upcall_init(void);
-void dat_upcall_exit(void);
-void dat_upcall_hold(void);
-void dat_upcall_release(void);
-void dat_upcall_wake(struct dat_evd *evd);
-void dat_upcall_setup(struct dat_upcall *u, bool process);
-void dat_upcall_drained(struct dat_evd *evd);
-bool dat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
-		       const DAT_UPCALL_OBJECT *object, bool now);
-void dat_upcall_end(struct dat_evd *evd);
-bool dat_upcall_is_mine(struct dat_evd *evd);
+int kdat_upcall_init(void);
+void kdat_upcall_exit(void);
+void kdat_upcall_hold(void);
+void kdat_upcall_release(void);
+void kdat_upcall_wake(struct dat_evd *evd);
+void kdat_upcall_setup(struct dat_upcall *u, bool process);
+void kdat_upcall_drained(struct dat_evd *evd);
+bool kdat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
+			const DAT_UPCALL_OBJECT *object, bool now);
+void kdat_upcall_end(struct dat_evd *evd);
+bool kdat_upcall_is_mine(struct dat_evd *evd);
 
 #endif /* _DAT_UPCALL_H */
