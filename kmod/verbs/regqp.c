@@ -119,7 +119,7 @@ static int (*const reg_steps[])(struct verbs_regqp *r, struct rdma_cm_id *id) = 
 	[RDMA_CM_EVENT_ESTABLISHED]	= reg_established,
 };
 
-static int reg_asking(struct rdma_cm_id *id, struct rdma_cm_event *event)
+static int reg_active_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct verbs_regqp *r = id->context;
 	unsigned int type = event->event;
@@ -139,7 +139,7 @@ static int reg_asking(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 /* Ignores events of the passive end, because the active end gets a matching event. */
-static int reg_answering(struct rdma_cm_id *id, struct rdma_cm_event *event)
+static int reg_passive_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	return 0;
 }
@@ -148,7 +148,7 @@ static int reg_answering(struct rdma_cm_id *id, struct rdma_cm_event *event)
  * Handles events of the listener.  If this function returns an error, rdma_cm rejects the request
  * and destroys @id with its QP.
  */
-static int reg_listening(struct rdma_cm_id *id, struct rdma_cm_event *event)
+static int reg_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *asked = &event->param.conn;
 	struct verbs_regqp *r = id->context;
@@ -163,7 +163,7 @@ static int reg_listening(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	ret = reg_make_qp(r, id);
 	if (ret)
 		return ret;
-	id->event_handler = reg_answering;
+	id->event_handler = reg_passive_event;
 	param = reg_param(id);
 	ret = rdma_accept(id, &param);
 	if (ret) {
@@ -180,7 +180,7 @@ static int reg_listen(struct verbs_regqp *r, const struct dat_ia *ia,
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(ia->net, reg_listening, r, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(ia->net, reg_listen_event, r, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	r->listener = id;
@@ -213,7 +213,7 @@ static int reg_ask(struct verbs_regqp *r, const struct dat_ia *ia,
 	int ret;
 
 	dat_addr_set_port(&src, 0);
-	id = rdma_create_id(ia->net, reg_asking, r, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(ia->net, reg_active_event, r, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	r->id[0] = id;
