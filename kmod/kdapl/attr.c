@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Endpoint attributes of kernel consumers: default values, checks and changes. */
+#include <linux/in.h>
+#include <linux/net.h>
+
 #include "core/dat.h"
 #include "core/ep.h"
 #include "core/queue.h"
@@ -141,4 +144,12 @@ void kdat_attr_take(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK 
 		if (mask & ep_attrs[i].bit)
 			memcpy((void *)to + at, (const void *)from + at, sizeof(u32));
 	}
+}
+
+/* Returns true if @comm is the only supported kind of connection: a stream over IPv4 or IPv6. */
+bool kdat_comm_good(const DAT_COMM *comm)
+{
+	return (comm->domain == AF_INET || comm->domain == AF_INET6) &&
+	       comm->type == SOCK_STREAM &&
+	       (comm->protocol == 0 || comm->protocol == IPPROTO_TCP);
 }

@@ -60,14 +60,6 @@ DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 	return DAT_SUCCESS;
 }
 
-/* Returns true if @comm is the only supported kind of connection: a stream over IPv4 or IPv6. */
-bool kdat_comm_good(const DAT_COMM *comm)
-{
-	return (comm->domain == AF_INET || comm->domain == AF_INET6) &&
-	       comm->type == SOCK_STREAM &&
-	       (comm->protocol == 0 || comm->protocol == IPPROTO_TCP);
-}
-
 /*
  * Returns the error for a call in the wrong EP state.  If the EP was shut down, its private data
  * may already be freed, so the state is not read.

@@ -407,6 +407,7 @@ void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr);
 struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq);
 DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad);
 void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr);
+bool kdat_comm_good(const DAT_COMM *comm);
 void kdat_attr_take(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK mask);
 
 /* ep.c */
@@ -415,7 +416,6 @@ DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE 
 
 /* cm.c */
 DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from);
-bool kdat_comm_good(const DAT_COMM *comm);
 
 /* cr.c */
 void kdat_cr_take_ep(struct dat_cr *cr);

@@ -23,6 +23,24 @@
 #include "core/xport.h"
 #include "user/file.h"
 
+/**
+ * dat_cmd_step() - check the resize step in an ioctl argument
+ * @what: enum dat_ring_step
+ * @generation: generation of the ring to commit or cancel; must be 0 for a step that allocates a
+ *	ring
+ * @step: set to the step
+ *
+ * Return: 0; -EOPNOTSUPP if the step is unknown; -EINVAL if @generation must be 0 and is not.
+ */
+int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
+{
+	if (what > DAT_RING_CANCEL)
+		return -EOPNOTSUPP;
+	step->what = what;
+	step->generation = generation;
+	return dat_step_makes(step) && generation ? -EINVAL : 0;
+}
+
 int dat_cmd_abi(struct dat_ucmd *ucmd)
 {
 	struct dat_abi *arg = ucmd->arg;

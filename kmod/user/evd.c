@@ -150,24 +150,6 @@ int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/**
- * dat_cmd_step() - check the resize step in an ioctl argument
- * @what: enum dat_ring_step
- * @generation: generation of the ring to commit or cancel; must be 0 for a step that allocates a
- *	ring
- * @step: set to the step
- *
- * Return: 0; -EOPNOTSUPP if the step is unknown; -EINVAL if @generation must be 0 and is not.
- */
-int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
-{
-	if (what > DAT_RING_CANCEL)
-		return -EOPNOTSUPP;
-	step->what = what;
-	step->generation = generation;
-	return dat_step_makes(step) && generation ? -EINVAL : 0;
-}
-
 static void evd_resize_fill(struct dat_evd_resize *arg, struct dat_evd *evd,
 			    const struct dat_step *step)
 {

@@ -111,6 +111,7 @@ long dat_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 
 /* cmd.c */
 u32 dat_cmd_addr(u8 to[DAT_ADDR_SIZE], const struct sockaddr_storage *ss);
+int dat_cmd_step(u32 what, u32 generation, struct dat_step *step);
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_abi(struct dat_ucmd *ucmd);
@@ -138,7 +139,6 @@ int dat_cmd_evd_poll(struct dat_ucmd *ucmd);
 int dat_cmd_evd_post(struct dat_ucmd *ucmd);
 int dat_cmd_evd_set(struct dat_ucmd *ucmd);
 int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd);
-int dat_cmd_step(u32 what, u32 generation, struct dat_step *step);
 int dat_cmd_evd_resize(struct dat_ucmd *ucmd);
 int dat_cmd_cno_create(struct dat_ucmd *ucmd);
 int dat_cmd_cno_query(struct dat_ucmd *ucmd);
