@@ -240,11 +240,11 @@ static void recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	list_add_tail(&slot->early, &conn->early);
 	/*
 	 * Data from the peer implies that the handshake has succeeded, even if the receive has an
-	 * error status: let early_work report ESTABLISHED.  If the connection is closing,
+	 * error status: let the transport report ESTABLISHED.  If the connection is closing,
 	 * conn_flush() reports the stored receives instead.
 	 */
 	if (conn->passive && conn->state == DAT_CONN_CONNECTING && status != DAT_ST_FLUSHED)
-		queue_work(dat_wq, &conn->early_work);
+		dat_conn_imply_established(conn);
 }
 
 static void complete_one(struct dat_conn *conn, const struct dat_completion *c)

@@ -437,6 +437,13 @@ static void conn_bind_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 }
 
+static void conn_early_work(struct work_struct *work)
+{
+	struct dat_conn *conn = container_of(work, struct dat_conn, early_work);
+
+	conn->dev->ops->implied_established(conn);
+}
+
 static void conn_pump_work(struct work_struct *work)
 {
 	struct dat_conn *conn = container_of(work, struct dat_conn, pump_work);
@@ -617,6 +624,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	dat_solicited_init_conn(conn);
 	INIT_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->bind_work, conn_bind_work);
+	INIT_WORK(&conn->early_work, conn_early_work);
 	INIT_WORK(&conn->pump_work, conn_pump_work);
 	INIT_DELAYED_WORK(&conn->timer, conn_timer);
 	dev->ops->conn_init(conn);

@@ -104,8 +104,7 @@ enum dat_conn_state {
  * @sq_slots: array of the kernel's records of posted requests, one per SQ entry
  * @rq_slots: array of the kernel's records of posted receives, one per RQ entry
  * @close_work: work that tears the connection down; queued once
- * @early_work: work of the transport that reports ESTABLISHED; queued when data arrives first,
- *	because data implies that the handshake has succeeded
+ * @early_work: work that lets the transport report ESTABLISHED; see dat_conn_imply_established()
  * @pump_work: work that continues dat_queue_pump_rq(), which returns after DAT_SLICE receives
  * @bind_work: work that puts the binding of @bind into effect, after its registration
  * @timer: timeout of the handshake: chosen by the consumer that connects, or by the module
@@ -295,6 +294,15 @@ static inline bool dat_busy_join(struct dat_conn *conn)
 
 	return dat_busy_joined(conn) ||
 	       (evd && READ_ONCE(evd->busy.on) && dat_busy_join_polled(conn));
+}
+
+/*
+ * Lets the transport report ESTABLISHED, because data has arrived, which implies that the handshake
+ * has succeeded.  Runs in any context, also in hard interrupt.
+ */
+static inline void dat_conn_imply_established(struct dat_conn *conn)
+{
+	queue_work(dat_wq, &conn->early_work);
 }
 
 /* complete.c */

@@ -213,7 +213,10 @@ struct dat_handshake {
  *	@src.
  * @accept: accept a request.  The EP has claimed the connection.  Call dat_conn_accepted().  After
  *	an error the claim is undone, and the caller owns the request again.
- * @conn_init: initialize the transport's part of a connection, including conn->early_work
+ * @conn_init: initialize the transport's part of a connection
+ * @implied_established: data has arrived, which implies that the handshake of an accepted
+ *	connection has succeeded: call dat_conn_established() unless that was done or the
+ *	connection is closing; runs in a work item
  * @conn_quiesce: disconnect and drain.  On return all work requests have completed and no event can
  *	arrive.
  * @conn_unbind: release the local address, the peer and the connection request; idempotent
@@ -277,6 +280,7 @@ struct dat_xport_ops {
 			const struct sockaddr_storage *dst, u32 qos);
 	int  (*accept)(struct dat_conn *conn, struct dat_cr *cr, void *request);
 	void (*conn_init)(struct dat_conn *conn);
+	void (*implied_established)(struct dat_conn *conn);
 	void (*conn_quiesce)(struct dat_conn *conn);
 	void (*conn_unbind)(struct dat_conn *conn);
 	void (*conn_exit)(struct dat_conn *conn);

@@ -151,13 +151,13 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 }
 
 /**
- * verbs_established() - report the successful end of a connection's handshake to the core
+ * cm_handshake_done() - report the successful end of a connection's handshake to the core
  * @conn: connection
  * @param: parameters of the peer's reply; NULL if this side accepted the connection
  *
  * Context: handler lock held.
  */
-void verbs_established(struct dat_conn *conn, const struct rdma_conn_param *param)
+static void cm_handshake_done(struct dat_conn *conn, const struct rdma_conn_param *param)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 	struct dat_handshake h = {
@@ -179,7 +179,26 @@ void verbs_established(struct dat_conn *conn, const struct rdma_conn_param *para
 
 static void cm_established(struct dat_conn *conn, struct rdma_cm_event *event)
 {
-	verbs_established(conn, conn->passive ? NULL : &event->param.conn);
+	cm_handshake_done(conn, conn->passive ? NULL : &event->param.conn);
+}
+
+/*
+ * Completes the handshake of an accepted connection when data arrives before the peer's last
+ * handshake message, which may have been lost.
+ *
+ * This function does not call rdma_notify().  If the peer's disconnect arrived before the CM
+ * handled rdma_notify(), the CM would retransmit the reply for a minute, and rdma_destroy_id()
+ * would block during that minute.
+ */
+void verbs_implied_established(struct dat_conn *conn)
+{
+	struct verbs_conn *vc = to_verbs_conn(conn);
+
+	/* rdma_lock_handler() waits until a running accept has finished. */
+	rdma_lock_handler(vc->id);
+	if (conn->passive)
+		cm_handshake_done(conn, NULL);
+	rdma_unlock_handler(vc->id);
 }
 
 static void cm_device_removal(struct dat_conn *conn, struct rdma_cm_event *event)

@@ -59,26 +59,6 @@ static void error_work(struct work_struct *work)
 }
 
 /*
- * Completes the handshake of an accepted connection when data arrives before the peer's last
- * handshake message, which may have been lost.  Data from the peer implies ESTABLISHED.
- *
- * This function does not call rdma_notify().  If the peer's disconnect arrived before the CM
- * handled rdma_notify(), the CM would retransmit the reply for a minute, and rdma_destroy_id()
- * would block during that minute.
- */
-static void early_work(struct work_struct *work)
-{
-	struct dat_conn *conn = container_of(work, struct dat_conn, early_work);
-	struct verbs_conn *vc = to_verbs_conn(conn);
-
-	/* rdma_lock_handler() waits until a running accept has finished. */
-	rdma_lock_handler(vc->id);
-	if (conn->passive)
-		verbs_established(conn, NULL);
-	rdma_unlock_handler(vc->id);
-}
-
-/*
  * Handles an event of the QP.  The driver may call this in hard interrupt.
  *
  * A device may report an access error before it sends the NAK for the peer's request; rxe of Linux
@@ -92,7 +72,7 @@ static void qp_event(struct ib_event *event, void *context)
 
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
-		queue_work(dat_wq, &vc->conn.early_work);
+		dat_conn_imply_established(&vc->conn);
 		break;
 	case IB_EVENT_QP_ACCESS_ERR:
 		queue_delayed_work(dat_wq, &vc->error_work, NAK_TIME);
@@ -351,7 +331,6 @@ void verbs_conn_init(struct dat_conn *conn)
 
 	init_completion(&vc->cm_event_seen);
 	init_completion(&vc->last_wqe);
-	INIT_WORK(&conn->early_work, early_work);
 	INIT_DELAYED_WORK(&vc->error_work, error_work);
 	INIT_DELAYED_WORK(&vc->exit_work, exit_work);
 	verbs_recv_cq_init(vc);

@@ -21,7 +21,6 @@
 
 struct ib_umem;
 struct rdma_cm_id;
-struct rdma_conn_param;
 struct verbs_regqp;
 
 /**
@@ -198,7 +197,7 @@ int dat_verbs_init(void);
 void dat_verbs_exit(void);
 
 /* cm.c */
-void verbs_established(struct dat_conn *conn, const struct rdma_conn_param *param);
+void verbs_implied_established(struct dat_conn *conn);
 int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 		  const struct sockaddr_storage *dst, u32 qos);
 int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request);
