@@ -28,9 +28,16 @@
  *
  * Locks, outer to inner:
  *
- *   dat_dev_lock          list of devices, list of IAs of a device
+ *   dat_dev_lock          mutex; list of devices, list of IAs of a device
  *   ia->sem               read: a call that uses the device; write: shutting down
- *   rdma_cm handler lock  rdma_lock_handler(); event handlers never take ia->sem
+ *   kdat_ep->modify       mutex of the kernel face: one modification of an EP at a time
+ *   kdat_lmr->lock        mutex of the kernel face: parameters of an LMR
+ *   dat_file->lock        mutex of the user face: doorbell bits; outside mmap_lock
+ *   ia->resize_lock       mutex; replacements of rings
+ *   verbs_pz->reg_lock    mutex of the verbs transport: connection that registers memory
+ *   psp->lock             mutex; EVD of a listener
+ *   request lock          ops->request_lock(); the transport holds it, or a similar lock of a
+ *                         connection, around event handlers, which never take ia->sem
  *   ep->lock              BH spinlock; a thread never holds two of them
  *   srq->lock             BH spinlock
  *   pz->rmr_lock          BH spinlock
@@ -40,10 +47,14 @@
  *   evd->solicited.lock   BH spinlock; a thread never holds two of them
  *   evd->lock             BH spinlock; a thread never holds two of them
  *   cno->lock             BH spinlock
- *   ia->lmr_lock          spinlock; leaf, under ia->sem
  *
- *   ia->resize_lock       under ia->sem: replacements of rings
- *   pool->lock            leaf, under mmap_lock or ia->sem: memory that the process can map
+ * Leaves, under which no other lock of this list is taken:
+ *
+ *   psp_lock              mutex; hash table of listeners
+ *   share_lock            mutex; names of shared memory
+ *   poller->lock          mutex; thread of a poller
+ *   pool->lock            mutex, also under mmap_lock; memory that the process can map
+ *   ia->lmr_lock          spinlock; table of LMRs
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
  * A post to a QP is allowed under ep->lock, but not under evd->lock.
