@@ -5,6 +5,9 @@
  *         claim           bind            queue          leave            end
  *   FREE ------> CLAIMED -----> BINDING ------> BOUND ------> LEAVING ------> FREE
  *
+ * dat_fmr_unqueue() goes back from BOUND to BINDING.  A failed invalidation goes back from LEAVING
+ * to BOUND.  A release goes from any state to FREE.  fmr_set_state() has all transitions.
+ *
  * After dat_fmr_queue() or dat_fmr_leave() the caller puts an entry into the send queue of an EP.
  * dat_fmr_end() is called when the entry has completed, or has failed before it reached the device.
  * Until then the entry has a use of the LMR (dat_obj_use()), which keeps the LMR and its protection
@@ -75,6 +78,23 @@ struct dat_fmr {
 	bool			registered;
 };
 
+/* The states from which each state may be entered. */
+static const u8 fmr_from[] = {
+	[FMR_FREE]	= BIT(FMR_FREE) | BIT(FMR_CLAIMED) | BIT(FMR_BINDING) | BIT(FMR_BOUND) |
+			  BIT(FMR_LEAVING),
+	[FMR_CLAIMED]	= BIT(FMR_FREE),
+	[FMR_BINDING]	= BIT(FMR_CLAIMED) | BIT(FMR_BOUND),
+	[FMR_BOUND]	= BIT(FMR_BINDING) | BIT(FMR_LEAVING),
+	[FMR_LEAVING]	= BIT(FMR_BOUND),
+};
+
+static void fmr_set_state(struct dat_lmr *lmr, enum fmr_state state)
+{
+	lockdep_assert_held(&lmr->lock);
+	WARN_ON_ONCE(!(fmr_from[state] & BIT(lmr->fmr->state)));
+	lmr->fmr->state = state;
+}
+
 /*
  * Makes the LMR FREE and unmaps its memory.  The device must have no access to the memory any more.
  */
@@ -87,7 +107,7 @@ static void fmr_release(struct dat_lmr *lmr)
 	lmr->mem = NULL;
 	lmr->length = 0;
 	lmr->obj.ia->dev->ops->mem_unmap(lmr->obj.ia->dev, &fmr->mem);
-	fmr->state = FMR_FREE;
+	fmr_set_state(lmr, FMR_FREE);
 }
 
 static void fmr_renew(struct work_struct *work)
@@ -209,7 +229,7 @@ struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max)
 	else if (!fmr->registered)
 		ret = -ENOMEM;
 	else
-		fmr->state = FMR_CLAIMED;
+		fmr_set_state(lmr, FMR_CLAIMED);
 	spin_unlock_bh(&lmr->lock);
 	if (ret) {
 		dat_obj_unuse(&lmr->obj);
@@ -264,7 +284,7 @@ int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv
 	if (ret)
 		return ret;
 	spin_lock_bh(&lmr->lock);
-	fmr->state = FMR_BINDING;
+	fmr_set_state(lmr, FMR_BINDING);
 	fmr->lost = false;
 	lmr->mem = &fmr->mem;
 	lmr->start = start;
@@ -293,7 +313,7 @@ void dat_fmr_queue(struct dat_lmr *lmr, const struct dat_ep *ep)
 
 	lockdep_assert_held(&ep->lock);
 	spin_lock_bh(&lmr->lock);
-	fmr->state = FMR_BOUND;
+	fmr_set_state(lmr, FMR_BOUND);
 	fmr->pending = 1;
 	fmr->ep = ep;
 	spin_unlock_bh(&lmr->lock);
@@ -304,7 +324,7 @@ void dat_fmr_unqueue(struct dat_lmr *lmr)
 	struct dat_fmr *fmr = lmr->fmr;
 
 	spin_lock_bh(&lmr->lock);
-	fmr->state = FMR_BINDING;
+	fmr_set_state(lmr, FMR_BINDING);
 	fmr->pending = 0;
 	fmr->ep = NULL;
 	spin_unlock_bh(&lmr->lock);
@@ -346,7 +366,7 @@ int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 	} else if (fmr->ep && fmr->ep != ep) {
 		ret = -EBUSY;
 	} else {
-		fmr->state = FMR_LEAVING;
+		fmr_set_state(lmr, FMR_LEAVING);
 		fmr->pending++;
 	}
 	spin_unlock_bh(&lmr->lock);
@@ -397,7 +417,7 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 	else if (good || (fmr->lost && !reached))
 		fmr_release(lmr);
 	else if (!reached && lmr->context)
-		fmr->state = FMR_BOUND;
+		fmr_set_state(lmr, FMR_BOUND);
 	else
 		fmr->broken = true;
 }
