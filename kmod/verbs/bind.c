@@ -141,7 +141,7 @@ void verbs_bind_exit(struct dat_binding *b)
 	ib_umem_release(vb->umem);
 }
 
-/* Handles the completion of the registration.  verbs_complete() calls this with ep->lock held. */
+/* Handles the completion of the registration.  verbs_poll() calls this with ep->lock held. */
 static void bind_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct verbs_conn *vc = cq->cq_context;

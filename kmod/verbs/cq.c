@@ -15,32 +15,6 @@
 #include "core/queue.h"
 #include "verbs/verbs.h"
 
-/**
- * verbs_poll() - take completions from a CQ and report them
- * @vc: connection
- * @cq: CQ of the connection
- * @budget: largest number of completions to take
- *
- * Context: ep->lock held, softirqs disabled.  Return: number of completions taken.  If the number
- * is @budget, the CQ may hold more.
- */
-int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget)
-{
-	int done = 0, n;
-
-	lockdep_assert_held(&vc->conn.ep->lock);
-	do {
-		n = ib_poll_cq(cq, min(budget - done, DAT_BATCH), vc->wc);
-		if (n <= 0)
-			break;
-		verbs_complete(vc, cq, n);
-		done += n;
-	} while (n == DAT_BATCH && done < budget);
-	if (done)
-		dat_conn_completed(&vc->conn);
-	return done;
-}
-
 /* Arms the CQ.  Returns true if the CQ may hold completions that will trigger no notification. */
 static bool cq_rearm(struct ib_cq *cq)
 {

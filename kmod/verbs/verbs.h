@@ -203,7 +203,7 @@ int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request);
 
 /* wc.c */
-void verbs_complete(struct verbs_conn *vc, struct ib_cq *cq, int n);
+int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);
 
 /* qp.c */
 int verbs_make_qp(struct dat_conn *conn);
@@ -220,7 +220,6 @@ int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);
 /* cq.c */
 int verbs_cq_create(struct verbs_conn *vc, u32 entries);
 void verbs_cq_destroy(struct verbs_conn *vc);
-int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);
 int verbs_take(struct dat_conn *conn);
 void verbs_take_rest(struct verbs_conn *vc);
 void verbs_rearm(struct dat_conn *conn);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Converts verbs completions to struct dat_completion. */
+/* Takes completions from a CQ, and converts them to struct dat_completion. */
 #include "core/conn.h"
 #include "core/dat.h"
 #include "core/queue.h"
@@ -86,18 +86,13 @@ static __always_inline void to_completion(const struct ib_wc *wc, const struct d
 		c->status = DAT_ST_SUCCESS;
 }
 
-/**
- * verbs_complete() - report completions polled from a CQ
- * @vc: connection
- * @cq: CQ of the connection
- * @n: number of completions in vc->wc
+/*
+ * Reports the @n completions in vc->wc.
  *
  * A bind or a drain sets done() in the CQE of its work request.  A NULL done() means that the CQE
  * belongs to a struct dat_slot.
- *
- * Context: ep->lock held, softirqs disabled.
  */
-void verbs_complete(struct verbs_conn *vc, struct ib_cq *cq, int n)
+static void wc_complete(struct verbs_conn *vc, struct ib_cq *cq, int n)
 {
 	struct ib_wc *wc = vc->wc, *end = wc + n;
 	struct dat_completion *c = vc->done;
@@ -114,4 +109,30 @@ void verbs_complete(struct verbs_conn *vc, struct ib_cq *cq, int n)
 		wc->wr_cqe->done(cq, wc);
 	}
 	dat_complete(conn, c, k);
+}
+
+/**
+ * verbs_poll() - take completions from a CQ and report them
+ * @vc: connection
+ * @cq: CQ of the connection
+ * @budget: largest number of completions to take
+ *
+ * Context: ep->lock held, softirqs disabled.  Return: number of completions taken.  If the number
+ * is @budget, the CQ may hold more.
+ */
+int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget)
+{
+	int done = 0, n;
+
+	lockdep_assert_held(&vc->conn.ep->lock);
+	do {
+		n = ib_poll_cq(cq, min(budget - done, DAT_BATCH), vc->wc);
+		if (n <= 0)
+			break;
+		wc_complete(vc, cq, n);
+		done += n;
+	} while (n == DAT_BATCH && done < budget);
+	if (done)
+		dat_conn_completed(&vc->conn);
+	return done;
 }
