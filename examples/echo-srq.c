@@ -199,8 +199,8 @@ static void got_event(struct server *s, const DAT_EVENT *event)
 	case DAT_CONNECTION_EVENT_BROKEN:
 	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
 		/*
-		 * This is the last event of a connection.  The completions of all its buffers have
-		 * come before.
+		 * This is the last event of a connection.  The completions of all its buffers came
+		 * before this event.
 		 */
 		check(dat_ep_free(event->event_data.connect_event_data.ep_handle),
 		      "free an endpoint");
@@ -400,9 +400,9 @@ static int ask(const struct options *opt)
 	start_client(&c, opt);
 	while (c.got < count || c.done < count) {
 		/*
-		 * Send a message only if a buffer is free and both queues have room.  That is so
-		 * when the answer has arrived and the send has completed.  The answer may arrive
-		 * before the completion of the send.
+		 * Send a message only if a buffer is free and both queues have room.  A message
+		 * occupies them until its answer has arrived and its send has completed.  The
+		 * answer may arrive before the completion of the send.
 		 */
 		while (c.sent < count && c.sent - c.got < WINDOW && c.sent - c.done < WINDOW)
 			send_next(&c);

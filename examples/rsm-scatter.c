@@ -68,8 +68,9 @@ struct scatter {
 };
 
 /*
- * Returns the offset in the segment of the slot for page @i of importer @which.  The last page
- * number stands for the length of the file.
+ * Each page of an importer's file has a slot in the segment.  Returns the offset of the slot in the
+ * segment, for page @i of importer @which.  The slot of the last page number contains the length of
+ * the file instead of a page.
  */
 static size_t slot_offset(const struct scatter *s, unsigned long which, unsigned long i)
 {

@@ -101,7 +101,7 @@ typedef enum {
 	RSM_BARRIER_MODE_IMPLICIT	= 1
 } rsm_barrier_mode_t;
 
-/* Bits of attr_direct_access_sizes and attr_atomic_sizes: bit n stands for 2^n bytes. */
+/* Bits of attr_direct_access_sizes and attr_atomic_sizes: bit n is for accesses of 2^n bytes. */
 typedef enum {
 	RSM_DAS8	= 1,
 	RSM_DAS16	= 2,
@@ -110,7 +110,7 @@ typedef enum {
 } rsm_access_size_t;
 
 /*
- * Attributes of a controller.  In attr_page_size, bit n stands for pages of 2^n KiB.  For sizes and
+ * Attributes of a controller.  In attr_page_size, bit n is for pages of 2^n KiB.  For sizes and
  * numbers of segments, 0 means no limit.
  */
 typedef struct {

@@ -72,8 +72,8 @@ typedef enum dat_completion_flags {
 	/* an operation that succeeds has no event */
 	DAT_COMPLETION_SUPPRESS_FLAG		= 0x01,
 	/*
-	 * for a send: the receive at the peer notifies; for the receives of an EP: a receive only
-	 * notifies if the sender set this flag
+	 * for a send: the receive at the peer is a notification event; for the receives of an EP:
+	 * a receive is a notification event only if the sender set this flag
 	 */
 	DAT_COMPLETION_SOLICITED_WAIT_FLAG	= 0x02,
 	/* the event of a successful operation wakes no waiter */
@@ -243,8 +243,8 @@ typedef enum dat_ep_creator_for_psp {
  * @ia_address_ptr: address of the port; NULL if the port has no address
  * @max_eps: maximum number of endpoints
  * @max_dto_per_ep: maximum number of outstanding requests, and of outstanding receives, of an EP
- * @max_rdma_read_per_ep_in: maximum number of RDMA reads of the peer in progress, per EP
- * @max_rdma_read_per_ep_out: maximum number of own RDMA reads in progress, per EP
+ * @max_rdma_read_per_ep_in: per EP, maximum number of the peer's RDMA reads in progress
+ * @max_rdma_read_per_ep_out: per EP, maximum number of its own RDMA reads in progress
  * @max_evds: maximum number of event dispatchers
  * @max_evd_qlen: maximum number of events in an EVD
  * @max_iov_segments_per_dto: maximum number of segments of a send or a receive
@@ -261,12 +261,12 @@ typedef enum dat_ep_creator_for_psp {
  * @max_recv_per_srq: maximum number of buffers in an SRQ
  * @max_iov_segments_per_rdma_read: maximum number of segments of an RDMA read
  * @max_iov_segments_per_rdma_write: maximum number of segments of an RDMA write
- * @max_rdma_read_in: maximum number of RDMA reads of peers in progress, for all EPs together
- * @max_rdma_read_out: maximum number of own RDMA reads in progress, for all EPs together
- * @max_rdma_read_per_ep_in_guaranteed: whether each EP always has its number of incoming reads,
- *	even if other EPs use theirs
- * @max_rdma_read_per_ep_out_guaranteed: whether each EP always has its number of outgoing reads,
- *	even if other EPs use theirs
+ * @max_rdma_read_in: for all EPs together, maximum number of RDMA reads of peers in progress
+ * @max_rdma_read_out: for all EPs together, maximum number of their own RDMA reads in progress
+ * @max_rdma_read_per_ep_in_guaranteed: whether each EP can reach @max_rdma_read_per_ep_in even
+ *	while other EPs have incoming reads in progress
+ * @max_rdma_read_per_ep_out_guaranteed: whether each EP can reach @max_rdma_read_per_ep_out even
+ *	while other EPs have outgoing reads in progress
  * @num_transport_attr: number of entries of @transport_attr
  * @transport_attr: attributes of the transport, valid until the IA is closed
  * @num_vendor_attr: number of entries of @vendor_attr
@@ -310,7 +310,7 @@ typedef struct dat_ia_attr {
 	DAT_NAMED_ATTR		*vendor_attr;
 } DAT_IA_ATTR;
 
-/* Mask of the fields of DAT_IA_ATTR: bit n stands for field n. */
+/* Mask of the fields of DAT_IA_ATTR: bit n selects field n. */
 typedef DAT_UINT64	DAT_IA_ATTR_MASK;
 
 #define DAT_IA_FIELD_IA_ADAPTER_NAME			UINT64_C(0x000000001)
@@ -385,12 +385,12 @@ typedef enum dat_service_type {
  * @recv_completion_flags: 0, or UNSIGNALLED, SOLICITED_WAIT or EVD_THRESHOLD
  * @request_completion_flags: 0, or UNSIGNALLED or EVD_THRESHOLD
  * @max_recv_dtos: maximum number of outstanding receives.  With an SRQ, the value is ignored, and
- *	dat_ep_query() returns the length of the SRQ, because the EP may hold all its buffers
+ *	dat_ep_query() returns the length of the SRQ, because the EP may hold all buffers of the SRQ
  * @max_request_dtos: maximum number of outstanding requests, including binds
  * @max_recv_iov: maximum number of segments of a receive
  * @max_request_iov: maximum number of segments of a request
- * @max_rdma_read_in: maximum number of RDMA reads of the peer in progress
- * @max_rdma_read_out: maximum number of RDMA reads of the EP in progress
+ * @max_rdma_read_in: maximum number of the peer's RDMA reads in progress
+ * @max_rdma_read_out: maximum number of the EP's own RDMA reads in progress
  * @srq_soft_hw: initial soft high watermark, or DAT_HW_DEFAULT
  * @max_rdma_read_iov: maximum number of segments of an RDMA read
  * @max_rdma_write_iov: maximum number of segments of an RDMA write
@@ -422,8 +422,8 @@ typedef struct dat_ep_attr {
 } DAT_EP_ATTR;
 
 /*
- * States of an EP.  An UNCONFIGURED state is like the state with the rest of the name, but the EP
- * lacks a PZ, an EVD or an attribute.
+ * States of an EP.  An UNCONFIGURED state is like the state whose name is the same apart from
+ * UNCONFIGURED, but the EP lacks a PZ, an EVD or an attribute.
  */
 typedef enum dat_ep_state {
 	DAT_EP_STATE_UNCONNECTED			= 0,
@@ -438,7 +438,7 @@ typedef enum dat_ep_state {
 	DAT_EP_STATE_CONNECTED				= 9,
 	DAT_EP_STATE_DISCONNECT_PENDING			= 10,	/* requests outstanding */
 	DAT_EP_STATE_DISCONNECTED			= 11,
-	DAT_EP_STATE_COMPLETION_PENDING			= 12	/* dat_cr_accept() */
+	DAT_EP_STATE_COMPLETION_PENDING			= 12	/* dat_cr_accept() was called */
 } DAT_EP_STATE;
 
 #define DAT_EP_STATE_ERROR	DAT_EP_STATE_DISCONNECTED
@@ -694,7 +694,7 @@ typedef struct dat_connection_event_data {
 } DAT_CONNECTION_EVENT_DATA;
 
 /**
- * struct dat_asynch_error_event_data - data of an error event without operation or connection
+ * struct dat_asynch_error_event_data - data of an async event, which concerns no single operation
  * @dat_handle: object that has the error: an IA, EP, EVD, SRQ, LMR, RMR or PZ
  * @reason: DAT_..._ASYNC_ERROR_REASON for the kind of object
  */

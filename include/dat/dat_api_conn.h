@@ -4,7 +4,7 @@
  * points (RSP) and connection requests (CR).  udat.h has rules for all functions.
  *
  * A connection qualifier has 64 bits.  A qualifier from 1 to 65535 is a port in rdma_cm's TCP
- * port space; ports below 1024 are privileged.  A larger qualifier stands for port
+ * port space; ports below 1024 are privileged.  A larger qualifier is mapped to port
  * qual % 32001 + 33534, as in OFED's uDAPL.  0 is not a valid qualifier.
  */
 #ifndef DAT_API_CONN_H
@@ -91,8 +91,8 @@ DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
  * dat_rsp_create - listen at a connection qualifier for one request
  * @ia_handle: the parent IA
  * @conn_qual: the qualifier
- * @ep_handle: unconnected EP for the connection; the EP becomes reserved, and passive
- *	connection pending when the request arrives
+ * @ep_handle: unconnected EP for the connection; the EP becomes reserved.  When the request
+ *	arrives, the EP becomes passive connection pending
  * @evd_handle: EVD with DAT_EVD_CR_FLAG, where the request arrives
  * @rsp_handle: out: the new RSP
  *
@@ -186,8 +186,8 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
  * dat_cr_reject - refuse a connection request
  * @cr_handle: the CR; invalid afterwards
  *
- * The peer gets DAT_CONNECTION_EVENT_PEER_REJECTED.  An EP of an RSP becomes unconnected
- * again.  An EP that the provider has created for the request is destroyed.
+ * The peer gets DAT_CONNECTION_EVENT_PEER_REJECTED.  If an RSP received the request, its EP
+ * becomes unconnected again.  An EP that the provider has created for the request is destroyed.
  *
  * Return: DAT_SUCCESS.
  *

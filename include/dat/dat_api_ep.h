@@ -154,8 +154,8 @@ DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
  * dat_ep_get_status - read the state of an endpoint
  * @ep_handle: the EP
  * @ep_state: out; may be NULL
- * @recv_idle: out: no receive is outstanding; may be NULL
- * @request_idle: out: no request is outstanding; may be NULL
+ * @recv_idle: out: whether no receive is outstanding; may be NULL
+ * @request_idle: out: whether no request is outstanding; may be NULL
  *
  * Return: DAT_SUCCESS.
  *
@@ -249,9 +249,10 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnect
  * @ep_handle: disconnected EP; on an unconnected EP the call does nothing, and posted
  *	receives stay
  *
- * Completions that were not dequeued may be lost.  To get all completions, the consumer posts a
- * last operation before the reset, which is flushed, and dequeues until the completion of this
- * operation.  After the reset, private data of the peer is no longer valid.  The call may block.
+ * Completions that were not dequeued may be lost.  To get all completions before the reset, the
+ * consumer posts one more operation, which is flushed.  The consumer then dequeues until it gets
+ * the completion of that operation.  After the reset, private data of the peer is no longer valid.
+ * The call may block.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_STATE: the EP is neither disconnected nor unconnected; the subtype tells the state.

@@ -4,8 +4,8 @@
  * (CNO), with which a thread waits for several EVDs.  udat.h has rules for all functions.
  *
  * All events are notification events, with two exceptions: the success of an operation that
- * was posted UNSIGNALLED, and a receive whose sender did not set SOLICITED_WAIT if the EP has
- * the attribute SOLICITED_WAIT.  A notification event wakes the thread in dat_evd_wait().  If
+ * was posted UNSIGNALLED; and, if an EP has the attribute SOLICITED_WAIT, a receive whose sender
+ * did not set SOLICITED_WAIT.  A notification event wakes the thread in dat_evd_wait().  If
  * no thread waits, and the EVD is enabled and has a CNO, the event triggers the CNO.  Other
  * events stay queued until the next dat_evd_dequeue() or dat_evd_wait().
  *
@@ -38,7 +38,7 @@ extern "C" {
  * 0, unknown or an unsupported combination (DAT_INVALID_ARG4), @evd_handle is
  * NULL (DAT_INVALID_ARG5);
  * DAT_INSUFFICIENT_RESOURCES: @evd_min_qlen is too large, or too many EVDs
- * (DAT_RESOURCE_TEVD); memory (DAT_RESOURCE_MEMORY).
+ * (DAT_RESOURCE_TEVD); no memory (DAT_RESOURCE_MEMORY).
  *
  * Threads: safe.  Page: dat_evd_create(3).
  */
@@ -153,7 +153,7 @@ DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
  * Return: DAT_SUCCESS;
  * DAT_TIMEOUT_EXPIRED: fewer than @threshold events arrived in time; these events stay queued;
  * DAT_INTERRUPTED_CALL: a signal was handled; no event was taken;
- * DAT_ABORT: the IA was closed or the EVD destroyed;
+ * DAT_ABORT: the IA was closed, or the EVD was destroyed;
  * DAT_INVALID_STATE: another thread waits (DAT_INVALID_STATE_EVD_WAITER), the EVD is or
  * became unwaitable (DAT_INVALID_STATE_EVD_UNWAITABLE), or @threshold is above 1 and an EP has
  * UNSIGNALLED or SOLICITED_WAIT (DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
@@ -206,8 +206,8 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @evd_min_qlen is not positive (DAT_INVALID_ARG2);
- * DAT_INVALID_STATE: more events are queued, or a thread waits on the EVD
- * (DAT_INVALID_STATE_EVD_WAITER);
+ * DAT_INVALID_STATE: more events are queued than the new queue can hold, or a thread waits on the
+ * EVD (DAT_INVALID_STATE_EVD_WAITER);
  * DAT_INSUFFICIENT_RESOURCES: @evd_min_qlen is too large (DAT_RESOURCE_TEVD); no memory.
  *
  * Threads: one per object.  Page: dat_evd_resize(3).

@@ -40,7 +40,7 @@ extern "C" {
  * (DAT_THREAD_SAFETY_NOT_FOUND);
  * DAT_MODEL_NOT_SUPPORTED: DAT cannot use the device, or the provider cannot use an async EVD
  * of another IA;
- * DAT_INSUFFICIENT_RESOURCES: no memory, open files or queue length.
+ * DAT_INSUFFICIENT_RESOURCES: no memory, too many open files, or @async_evd_min_qlen is too large.
  *
  * Threads: safe.  Page: dat_ia_open(3).
  */
@@ -160,9 +160,9 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_ty
  * adapter has an entry for each thread safety with which it can be opened.
  *
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: @max_to_return is 0, negative, or too small for all adapters, and in the
- * last case the list is full (DAT_INVALID_ARG1); @entries_returned or a pointer in the list is
- * NULL (DAT_INVALID_ARG2); the list is NULL (DAT_INVALID_ARG3);
+ * DAT_INVALID_PARAMETER: @max_to_return is 0, negative, or too small for all adapters; if it is too
+ * small, the call still fills the list (DAT_INVALID_ARG1); @entries_returned or a pointer in the
+ * list is NULL (DAT_INVALID_ARG2); the list is NULL (DAT_INVALID_ARG3);
  * DAT_INSUFFICIENT_RESOURCES: no memory.
  *
  * Threads: safe.  Page: dat_registry_list_providers(3).

@@ -123,7 +123,7 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
 
 /**
- * dat_lmr_sync_rdma_read - make data written to memory visible to RDMA reads of peers
+ * dat_lmr_sync_rdma_read - make writes to memory visible to RDMA reads of peers
  * @ia_handle: the IA
  * @local_segments: the memory
  * @num_segments: number of entries of @local_segments
@@ -142,7 +142,7 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				  DAT_VLEN num_segments);
 
 /**
- * dat_lmr_sync_rdma_write - make data that peers have written visible to the CPU
+ * dat_lmr_sync_rdma_write - make RDMA writes of peers to memory visible to the CPU
  * @ia_handle: the IA
  * @local_segments: the memory
  * @num_segments: number of entries of @local_segments

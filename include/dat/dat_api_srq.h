@@ -98,7 +98,8 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @srq_max_recv_dto is out of range (DAT_INVALID_ARG2);
- * DAT_INVALID_STATE: more buffers are outstanding, or the low watermark is higher;
+ * DAT_INVALID_STATE: more buffers are outstanding than the new queue can hold, or the low watermark
+ * is higher than @srq_max_recv_dto;
  * DAT_INSUFFICIENT_RESOURCES: no memory.
  *
  * Threads: one per object.  Page: dat_srq_resize(3).

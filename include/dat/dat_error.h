@@ -12,7 +12,7 @@
  *
  *	if (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
  *
- * and not "ret == DAT_QUEUE_EMPTY".  The second form only works for dat_evd_dequeue() on an EVD
+ * and not "ret == DAT_QUEUE_EMPTY".  The second form works only for dat_evd_dequeue() on an EVD
  * with DAT_EVD_DTO_FLAG, which returns DAT_QUEUE_EMPTY without a class.  The subtype is for
  * diagnostics only, because providers may use different subtypes.  dat_strerror(3) returns the
  * names of the type and the subtype.

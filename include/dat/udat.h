@@ -247,7 +247,7 @@ struct dat_provider_attr {
 
 #undef DAT_MERGING_CONST
 
-/* Mask of the fields of DAT_PROVIDER_ATTR: bit n stands for field n. */
+/* Mask of the fields of DAT_PROVIDER_ATTR: bit n selects field n. */
 typedef DAT_UINT64	DAT_PROVIDER_ATTR_MASK;
 
 #define DAT_PROVIDER_FIELD_PROVIDER_NAME		UINT64_C(0x0000001)

@@ -133,7 +133,8 @@ typedef struct kdat_provider DAT_PROVIDER;
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_PROVIDER_NOT_FOUND: no adapter has this name (DAT_NAME_NOT_REGISTERED) or version;
+ * DAT_PROVIDER_NOT_FOUND: no adapter has this name (DAT_NAME_NOT_REGISTERED), or kDAPL does not
+ * have this version (DAT_MAJOR_NOT_FOUND, DAT_MINOR_NOT_FOUND);
  * DAT_MODEL_NOT_SUPPORTED: the adapter's driver is not supported; or *@async_evd_handle is an
  * EVD of another IA, which this IA cannot feed;
  * DAT_INVALID_PARAMETER: @ia_name is NULL or too long (DAT_INVALID_ARG1),
@@ -388,7 +389,7 @@ DAT_RETURN kdat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_para
  * Context: process.
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @evd_min_qlen is not positive (DAT_INVALID_ARG2);
- * DAT_INVALID_STATE: more events are queued;
+ * DAT_INVALID_STATE: more events are queued than the new queue can hold;
  * DAT_INSUFFICIENT_RESOURCES: @evd_min_qlen is over max_evd_qlen (DAT_RESOURCE_TEVD); no memory.
  */
 DAT_RETURN kdat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen);
@@ -488,7 +489,7 @@ DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
  * @lmr_context: out: value for DAT_LMR_TRIPLETs; may be NULL
  * @rmr_context: out: key for peers; 0 without a remote privilege; may be NULL
  * @registered_length: out: registered bytes; may be NULL
- * @registered_address: out: virtual_address of the first byte in segments; may be NULL
+ * @registered_address: out: virtual_address in a segment that begins at the first byte; may be NULL
  *
  * The consumer owns the memory and must keep it until the LMR is freed.  @mem_type determines the
  * content of @region_description:
@@ -558,7 +559,7 @@ DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 
 /**
  * kdat_lmr_fmr() - bind an allocated LMR to memory
- * @lmr_handle: LMR that dat_lmr_allocate() has created, without memory
+ * @lmr_handle: LMR without memory, which dat_lmr_allocate() has created
  * @mem_type: PHYSICAL, PHYSICAL_VAR_PAGES or PLATFORM
  * @region_description: description of the memory
  * @num_pages: number of pages; PLATFORM: at least the number of pages of the scatterlist
@@ -602,7 +603,7 @@ DAT_RETURN kdat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 
 /**
  * kdat_lmr_invalidate() - unbind an allocated LMR from its memory
- * @lmr_handle: LMR that dat_lmr_allocate() has created, with memory
+ * @lmr_handle: LMR with memory, which dat_lmr_allocate() has created
  * @ep_handle: connected EP of the same zone
  * @user_cookie: value that the completion event returns
  * @completion_flags: SUPPRESS, BARRIER_FENCE, UNSIGNALLED, LMR_INVALIDATE_FENCE
@@ -657,15 +658,15 @@ DAT_RETURN kdat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_para
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_STATE: an RMR is bound to the LMR, or a request has not completed that binds an RMR
- * to the LMR, or that dat_lmr_fmr() or dat_lmr_invalidate() has posted
+ * DAT_INVALID_STATE: an RMR is bound to the LMR, or the bind of an RMR to the LMR has not
+ * completed, or a request of dat_lmr_fmr() or dat_lmr_invalidate() for the LMR has not completed
  * (DAT_INVALID_STATE_LMR_IN_USE);
  * DAT_RESERVED_LMR: the LMR is the reserved LMR.
  */
 DAT_RETURN kdat_lmr_free(DAT_LMR_HANDLE lmr_handle);
 
 /**
- * kdat_lmr_sync_rdma_read() - make data that the CPU has written visible to RDMA reads of peers
+ * kdat_lmr_sync_rdma_read() - make the CPU's writes to memory visible to RDMA reads of peers
  * @ia_handle: the IA
  * @local_segments: the memory
  * @num_segments: number of entries of @local_segments
@@ -683,7 +684,7 @@ DAT_RETURN kdat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				   DAT_VLEN num_segments);
 
 /**
- * kdat_lmr_sync_rdma_write() - make data that peers have written visible to the CPU
+ * kdat_lmr_sync_rdma_write() - make RDMA writes of peers to memory visible to the CPU
  * @ia_handle: the IA
  * @local_segments: the memory
  * @num_segments: number of entries of @local_segments
@@ -869,8 +870,8 @@ DAT_RETURN kdat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_ma
  * kdat_ep_get_status() - read the state of an endpoint
  * @ep_handle: the EP
  * @ep_state: out; may be NULL
- * @recv_idle: out: no receive is outstanding; may be NULL
- * @request_idle: out: no request is outstanding; may be NULL
+ * @recv_idle: out: whether no receive is outstanding; may be NULL
+ * @request_idle: out: whether no request is outstanding; may be NULL
  *
  * Context: BH.  Return: DAT_SUCCESS.
  */
@@ -1079,7 +1080,7 @@ DAT_RETURN kdat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 /**
  * kdat_ep_post_rdma_read_to_rmr() - read memory of the peer into memory of an RMR
  * @ep_handle: connected EP
- * @local_buffer: part of an RMR in the EP's protection zone, which is bound with remote write
+ * @local_buffer: part of an RMR that is bound with remote write and is in the EP's protection zone
  * @user_cookie: value that the completion event returns
  * @remote_buffer: the peer's memory, which is read as a whole
  * @completion_flags: as for dat_ep_post_rdma_read()
@@ -1217,7 +1218,8 @@ DAT_RETURN kdat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_para
  * Context: process.
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: @srq_max_recv_dto is out of range (DAT_INVALID_ARG2);
- * DAT_INVALID_STATE: more buffers are outstanding, or the low watermark is higher;
+ * DAT_INVALID_STATE: more buffers are outstanding than the new queue can hold, or the low watermark
+ * is higher than @srq_max_recv_dto;
  * DAT_INSUFFICIENT_RESOURCES: no memory.
  */
 DAT_RETURN kdat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto);
@@ -1239,7 +1241,7 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
  * kdat_psp_create() - listen at a connection qualifier
  * @ia_handle: the parent IA
  * @conn_qual: connection qualifier, not 0.  A qualifier up to 65535 is the number of an rdma_cm
- *	port.  A larger qualifier stands for port conn_qual % 32001 + 33534, as in OFED's uDAPL
+ *	port.  A larger qualifier is mapped to port conn_qual % 32001 + 33534, as in OFED's uDAPL
  * @evd_handle: EVD with DAT_EVD_CR_FLAG; requests are refused while the EVD is full
  * @psp_flags: DAT_PSP_CONSUMER_FLAG
  * @psp_handle: out: the new PSP; requests may arrive before the call returns
@@ -1304,8 +1306,8 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle);
  * kdat_rsp_create() - listen at a connection qualifier for one request
  * @ia_handle: the parent IA
  * @conn_qual: not 0; see kdat_psp_create()
- * @ep_handle: unconnected EP for the connection; the EP becomes reserved, and passive
- *	connection pending when the request arrives
+ * @ep_handle: unconnected EP for the connection; the EP becomes reserved.  When the request
+ *	arrives, the EP becomes passive connection pending
  * @evd_handle: EVD with DAT_EVD_CR_FLAG
  * @rsp_handle: out: the new RSP
  *

@@ -556,7 +556,10 @@ typedef enum kdat_pz_param_mask {
 
 /* ---- Interface adapters ---- */
 
-/* Time after which the array of segments given to a post may be reused.  CONSUMER: the return. */
+/*
+ * Time after which the consumer may reuse the array of segments that it has given to a post.
+ * CONSUMER: at the return.
+ */
 typedef enum kdat_iov_ownership {
 	DAT_IOV_CONSUMER	= 0x0,
 	DAT_IOV_PROVIDER_NOMOD	= 0x1,
@@ -595,8 +598,8 @@ typedef enum kdat_ha_relationship {
  *	address
  * @max_eps: maximum number of endpoints
  * @max_dto_per_ep: maximum number of outstanding requests, and of outstanding receives, of an EP
- * @max_rdma_read_per_ep_in: maximum number of RDMA reads of the peer in progress, per EP
- * @max_rdma_read_per_ep_out: maximum number of own RDMA reads in progress, per EP
+ * @max_rdma_read_per_ep_in: per EP, maximum number of the peer's RDMA reads in progress
+ * @max_rdma_read_per_ep_out: per EP, maximum number of its own RDMA reads in progress
  * @max_evds: maximum number of event dispatchers
  * @max_evd_qlen: maximum number of events in an EVD
  * @max_iov_segments_per_dto: maximum number of segments of a send or a receive
@@ -613,12 +616,12 @@ typedef enum kdat_ha_relationship {
  * @max_recv_per_srq: maximum number of buffers in an SRQ
  * @max_iov_segments_per_rdma_read: maximum number of segments of an RDMA read
  * @max_iov_segments_per_rdma_write: maximum number of segments of an RDMA write
- * @max_rdma_read_in: maximum number of RDMA reads of peers in progress, for all EPs together
- * @max_rdma_read_out: maximum number of own RDMA reads in progress, for all EPs together
- * @max_rdma_read_per_ep_in_guaranteed: whether each EP always has its number of incoming reads,
- *	even if other EPs use theirs
- * @max_rdma_read_per_ep_out_guaranteed: whether each EP always has its number of outgoing reads,
- *	even if other EPs use theirs
+ * @max_rdma_read_in: for all EPs together, maximum number of RDMA reads of peers in progress
+ * @max_rdma_read_out: for all EPs together, maximum number of their own RDMA reads in progress
+ * @max_rdma_read_per_ep_in_guaranteed: whether each EP can reach @max_rdma_read_per_ep_in even
+ *	while other EPs have incoming reads in progress
+ * @max_rdma_read_per_ep_out_guaranteed: whether each EP can reach @max_rdma_read_per_ep_out even
+ *	while other EPs have outgoing reads in progress
  * @zb_supported: whether DAT_VA_TYPE_ZB is supported
  * @reserved_lmr_supported: whether dat_ia_reserved_lmr() is supported
  * @num_transport_attr: number of entries of @transport_attr
@@ -666,7 +669,7 @@ typedef struct kdat_ia_attr {
 	DAT_NAMED_ATTR		*vendor_attr;
 } DAT_IA_ATTR;
 
-/* Mask of the fields of DAT_IA_ATTR: bit n stands for field n. */
+/* Mask of the fields of DAT_IA_ATTR: bit n selects field n. */
 typedef u64	DAT_IA_ATTR_MASK;
 
 #define DAT_IA_FIELD_IA_ADAPTER_NAME			0x0000000001ULL
@@ -748,8 +751,8 @@ typedef struct kdat_provider_info {
  * @dto_async_return_guaranteed: whether posts report errors only by completions
  * @rdma_write_for_rdma_read_req: whether the local memory of an RDMA read needs
  *	DAT_MEM_PRIV_REMOTE_WRITE_FLAG
- * @rdma_read_lmr_rmr_context_exposure: whether the privilege that the local memory of an RDMA read
- *	needs also gives the peer access to the memory
+ * @rdma_read_lmr_rmr_context_exposure: whether the privilege that is required for the local memory
+ *	of an RDMA read also gives the peer access to this memory
  * @rmr_scope_supported: supported scopes of RMRs
  * @is_interrupt_safe: whether calls are allowed in hard interrupt
  * @fmr_supported: whether dat_lmr_allocate() is supported
@@ -795,7 +798,7 @@ typedef struct kdat_provider_attr {
 	DAT_NAMED_ATTR			*provider_specific_attr;
 } DAT_PROVIDER_ATTR;
 
-/* Mask of the fields of DAT_PROVIDER_ATTR: bit n stands for field n. */
+/* Mask of the fields of DAT_PROVIDER_ATTR: bit n selects field n. */
 typedef u64	DAT_PROVIDER_ATTR_MASK;
 
 #define DAT_PROVIDER_FIELD_PROVIDER_NAME			0x000000001ULL
@@ -877,12 +880,12 @@ typedef struct kdat_comm {
  *	delivered with the next notification event, or by dat_evd_dequeue()
  * @request_completion_flags: 0 or UNSIGNALLED
  * @max_recv_dtos: maximum number of outstanding receives.  With an SRQ, the value is ignored, and
- *	dat_ep_query() returns the length of the SRQ, because the EP may hold all its buffers
+ *	dat_ep_query() returns the length of the SRQ, because the EP may hold all buffers of the SRQ
  * @max_request_dtos: maximum number of outstanding requests
  * @max_recv_iov: maximum number of segments of a receive; 0 means 1
  * @max_request_iov: maximum number of segments of a request; 0 means 1
- * @max_rdma_read_in: maximum number of RDMA reads of the peer in progress
- * @max_rdma_read_out: maximum number of RDMA reads of the EP in progress
+ * @max_rdma_read_in: maximum number of the peer's RDMA reads in progress
+ * @max_rdma_read_out: maximum number of the EP's own RDMA reads in progress
  * @srq_soft_hw: DAT_HW_DEFAULT or 0
  * @max_rdma_read_iov: maximum number of segments of an RDMA read; 0: as many as fit
  * @max_rdma_write_iov: maximum number of segments of an RDMA write; 0: as many as fit
@@ -926,7 +929,7 @@ typedef enum kdat_ep_state {
 	DAT_EP_STATE_CONNECTED				= 9,
 	DAT_EP_STATE_DISCONNECT_PENDING			= 10,	/* requests outstanding */
 	DAT_EP_STATE_DISCONNECTED			= 11,
-	DAT_EP_STATE_COMPLETION_PENDING			= 12,	/* dat_cr_accept() */
+	DAT_EP_STATE_COMPLETION_PENDING			= 12,	/* dat_cr_accept() was called */
 	DAT_EP_STATE_CONNECTED_SINGLE_PATH		= 13,
 	DAT_EP_STATE_CONNECTED_MULTI_PATH		= 14,
 } DAT_EP_STATE;
@@ -1221,7 +1224,7 @@ typedef struct kdat_connection_event_data {
 } DAT_CONNECTION_EVENT_DATA;
 
 /**
- * struct kdat_asynch_error_event_data - data of an error event without operation or connection
+ * struct kdat_asynch_error_event_data - data of an async event, which concerns no single operation
  * @dat_handle: object that has the error: an IA, EP, EVD or SRQ
  * @reason: DAT_..._ASYNC_ERROR_REASON for the kind of object
  */

@@ -10,7 +10,7 @@
 
 #include "rsm/msg.h"
 
-/* A connection ends after this time without an expected ACK or completion. */
+/* A connection ends if an expected ACK or completion does not arrive within this time. */
 #define PEER_TIMEOUT	(30 * HZ)
 
 static unsigned int rsm_heartbeat = 2;
@@ -60,7 +60,7 @@ void rsm_conn_hang_up(struct rsm_conn *conn)
 	kdat_ep_disconnect(READ_ONCE(conn->ep), DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* Returns true if a message or a request has been in flight for more than PEER_TIMEOUT. */
+/* Returns true if an expected ACK or completion has not arrived within PEER_TIMEOUT. */
 static bool conn_stuck(const struct rsm_conn *conn)
 {
 	if (conn->tell_in_flight && time_after(jiffies, conn->tell_sent_at + PEER_TIMEOUT))

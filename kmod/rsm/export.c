@@ -88,7 +88,7 @@ int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool own
 	if (!owner)
 		perm <<= group ? 3 : 6;
 	perm &= DAT_RSM_READ | DAT_RSM_WRITE;
-	/* An importer with no permission is refused, because an import could still post events. */
+	/* Refuse an importer without any permission, because an import can always post events. */
 	return want & ~perm || !perm ? DAT_RSM_PERM_DENIED : DAT_RSM_OK;
 }
 
@@ -104,7 +104,8 @@ static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebin
 /*
  * Swaps the pages of a segment with *@mem.  A transfer sees either the old or the new pages.  A
  * window shows the new pages once rsm_import_zap() has zapped the window.  On return, *@mem is the
- * memory to unpin.  If *@shared, the caller must call rsm_transfers_wait() before.
+ * memory that the caller must unpin.  If *@shared is set, the caller must call rsm_transfers_wait()
+ * before it unpins the memory.
  */
 static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {

@@ -116,7 +116,7 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 		exp->shared = true;
 		imp->rebinds = exp->rebinds;
 		list_add_tail(&imp->node, &exp->imports);
-		/* Allocate the window last, because another thread may map the window at once. */
+		/* Allocate the window last: once it exists, another thread may map it. */
 		window_alloc(imp);
 	}
 	mutex_unlock(&node->lock);
@@ -419,7 +419,7 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
  *
  * Return: 0; -ENOENT if no import has a window at the offset; -EINVAL for a bad range or bad flags;
  * -EACCES for a writable mapping if the import may not write; -EOPNOTSUPP if the import may not
- * read; -ENODEV if the import is cut; -ENOMEM without memory or beyond RSM_MAX_MAPS mappings.
+ * read; -ENODEV if the import is cut; -ENOMEM if memory is short, or if RSM_MAX_MAPS VMAs exist.
  */
 int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 {

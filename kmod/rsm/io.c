@@ -49,7 +49,7 @@ static u32 mem_chunk(u64 offset, u64 left)
 	return min_t(u64, left, PAGE_SIZE - offset_in_page(offset));
 }
 
-/* Maps the segment's page with the byte at @offset.  Returns the byte, or NULL after a cut. */
+/* Maps the segment's page.  Returns the address of the byte at @offset, or NULL after a cut. */
 static void *io_map(const struct io *io, u64 offset)
 {
 	if (READ_ONCE(io->imp->obj.cut))
@@ -162,7 +162,10 @@ static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
 	return ret;
 }
 
-/* Copies between a segment and local memory, each within a page.  Both may be the same page. */
+/*
+ * Copies @n bytes between a segment and local memory.  On each side, the bytes are within one page.
+ * Both sides may be the same page.
+ */
 static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *lm, u64 at, u32 n)
 {
 	int idx, ret = DAT_RSM_CONN_ABORTED;

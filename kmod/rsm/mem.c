@@ -125,8 +125,8 @@ static void mem_unpin_pages(struct rsm_mem *mem)
 
 /*
  * Pins memory.  Local memory may be read-only, since puts only read it.  Read-only memory is pinned
- * with FOLL_FORCE and FOLL_WRITE, which break copy-on-write first.  So the process keeps seeing the
- * pinned pages.
+ * with FOLL_FORCE and FOLL_WRITE.  These flags break copy-on-write before the pages are pinned, so
+ * the process keeps seeing the pinned pages.
  */
 static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 {

@@ -7,7 +7,8 @@
 
 /*
  * The cookie of a request has three parts, from the highest bits down: the channel, the number of
- * transfers that the connection had posted before, and the argument of the channel's handler.
+ * transfers that the connection had posted before this request, and the argument of the channel's
+ * handler.
  */
 #define COOKIE_CHANNEL	56
 #define COOKIE_BEFORE	32
@@ -19,8 +20,8 @@
 void rsm_msg_push(struct rsm_conn *conn);
 
 /*
- * Sends the due ACK once the requests that were in flight before the TELL have completed.
- * conn->lock held.
+ * Sends the ACK if one is due.  An ACK of a new key has to wait until the requests that were in
+ * flight when the TELL arrived have completed.  conn->lock held.
  */
 void rsm_msg_completed(struct rsm_conn *conn);
 
@@ -50,7 +51,7 @@ void rsm_msg_handshake(struct rsm_conn *conn, const void *msg, u32 len);
 /* Work function of conn->inbox_work. */
 void rsm_msg_inbox(struct work_struct *work);
 
-/* Returns the byte into which flushes read: a flush of a channel is an RDMA read of one byte. */
+/* Returns the byte into which a flush of @channel reads.  A flush is an RDMA read of one byte. */
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel);
 
 /* rsm/auth.c; process context, end_lock held */

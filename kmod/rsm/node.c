@@ -83,7 +83,10 @@ bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, 
 		return addr_same((struct sockaddr *)&ctlr->addr, addr);
 	rcu_read_lock();
 	t = rcu_dereference(node->table);
-	/* Accept the node's address in the entry of any controller: each is the node's own. */
+	/*
+	 * The table may have one entry for the node per controller.  Accept the address of any of
+	 * these entries.
+	 */
 	for (i = 0; t && i < t->count && !same; i++) {
 		if (t->nodes[i].node != id)
 			continue;
@@ -122,7 +125,7 @@ static bool entry_good(const struct rsm_table *t, u32 i)
 	       e->ctlr <= RSM_MAX_CTLRS && addr_good(e);
 }
 
-/* Checks all entries, and that each node has at most one address per controller. */
+/* Checks each entry, and checks that each node has at most one address per controller. */
 static bool table_good(const struct rsm_table *t)
 {
 	DECLARE_BITMAP(seen, (RSM_MAX_CTLRS + 1) * (DAT_RSM_MAX_NODE + 1)) = {};
@@ -245,8 +248,8 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 }
 
 /*
- * Sets the cluster key or the trust in the network.  Only the administrator of the host may do so,
- * for every network namespace.
+ * Sets the cluster key or the trust in the network.  In every network namespace, only the
+ * administrator of the host may do so.
  */
 static int trust_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 {
@@ -268,7 +271,7 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 	ret = rsm_table_copy(node, &t);
 	if (ret)
 		return ret;
-	/* Copy without a lock, because the process can make the access to its memory take long. */
+	/* Copy without a lock, because an access to the process's memory can take long. */
 	ret = rsm_array_error(dat_copy_array_to(arg->list, arg->entry_size, t->nodes,
 						sizeof(*t->nodes), min(arg->count, t->count)));
 	arg->count = t->count;
@@ -280,8 +283,8 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 }
 
 /*
- * Checks that fields without their flag are 0.  So a later version can give a meaning to non-zero
- * values.
+ * Checks that each field is 0 if the flag for the field is not set.  So a later version can give a
+ * meaning to other values.
  */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {

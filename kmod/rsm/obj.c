@@ -269,8 +269,8 @@ static bool obj_stop(struct rsm_obj *obj)
 	if (obj->ops->type != DAT_RSM_TYPE_IMPORT)
 		return busy;
 	/*
-	 * Pairs with the barrier of rsm_io(), which takes a reference before it reads @cut.  So a
-	 * transfer that has not seen @cut shows in the reference count.
+	 * Pairs with the barrier of rsm_io(), which takes a reference before it reads @cut.  So the
+	 * reference count includes every transfer that has not seen @cut.
 	 */
 	smp_mb();
 	return busy && kref_read(&obj->ref) > 1;
@@ -429,7 +429,7 @@ static const struct mmu_notifier_ops ctx_mn_ops = {
  * @out: result
  *
  * Context: may sleep; takes mmap_lock.  Return: DAT_RSM_OK; DAT_RSM_NO_MEM; -ERESTARTNOINTR if
- * a signal is pending, perhaps one without a handler.
+ * any signal is pending, even a signal without a handler.
  */
 int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 {
@@ -485,7 +485,10 @@ void rsm_ctx_close(struct rsm_ctx *ctx)
 {
 	/* This stops the objects, unless the end of the address space has already stopped them. */
 	mmu_notifier_unregister(&ctx->mn, ctx->mm);
-	/* If end_work has not started, run it here: works queued before it could take long. */
+	/*
+	 * If end_work has not started, run it here, because other works that were queued earlier
+	 * could delay it for a long time.
+	 */
 	if (cancel_work_sync(&ctx->end_work))
 		ctx_end_work(&ctx->end_work);
 	user_put(ctx->node, ctx->uid, ctx->user);

@@ -44,7 +44,7 @@
 #define RSM_RING_WRS		32	/* of the mapped ring */
 #define RSM_RING_TELL		8	/* signal every 8th put */
 #define RSM_ACK_WRS		8	/* incomplete ACKs */
-#define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* also TELLs */
+#define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* ACKs, and TELLs */
 #define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)
 #define RSM_SERVE_ACK_WRS	(RSM_CONN_WRS - 4)	/* ACKs of an exporter */
 #define RSM_CONN_RECVS		4
@@ -55,9 +55,12 @@
  * importer that knows the cluster key is not evicted, because its handshake takes a few messages.
  */
 #define RSM_MAX_UNPROVEN	64
-/* Largest number of connections from unknown, unauthenticated nodes, including closing ones. */
+/*
+ * Largest number of connections from unknown, unauthenticated nodes.  Closing connections count,
+ * too.
+ */
 #define RSM_MAX_STRANGERS	512
-/* Time between the exporter's accept and the arrival of the importer's proof. */
+/* Longest time between the exporter's accept and the arrival of the importer's proof. */
 #define RSM_PROOF_TIMEOUT	(10 * HZ)
 
 #define RSM_SLOT_SIZE		16384	/* bytes of a stage slot */
@@ -95,7 +98,7 @@ enum rsm_ctlr_state {
  * @refs: number of references, mainly of exports and imports; node->ctlr_lock
  * @number: controller number in user space, from 1
  * @name: adapter name
- * @state: state; written by ctlr_set_state() alone; node->ctlr_lock
+ * @state: state; only ctlr_set_state() writes it; node->ctlr_lock
  * @ia: open IA
  * @evd: EVD of connection events; its upcalls, rsm_conn_upcall(), run one at a time and may sleep
  * @cr_evd: EVD of connection requests; its upcalls, rsm_serve_upcall(), run one at a time; a
@@ -150,8 +153,8 @@ struct rsm_ctlr {
 int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
 
 /*
- * Drops a reference.  The caller must have ended its connections before.  Context: may sleep; not
- * in an upcall of the adapter.
+ * Drops a reference.  Before this call, the caller must have ended its connections.  Context: may
+ * sleep; not in an upcall of the adapter.
  */
 void rsm_ctlr_put(struct rsm_ctlr *ctlr);
 
@@ -174,20 +177,20 @@ int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
  * @addr: source address of the request
  * @known: result: true if @id is the local node or in the table, so that its address is known
  *
- * Return: false if @known and @addr is no address of the node, else true.
+ * Return: false if @known is true and @addr is no address of the node, else true.
  */
 bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known);
 
 /* Port at which service points listen, in host byte order. */
 extern unsigned int rsm_port;
 
-/* User of a request, which handles the completion; a part of the cookie, see rsm/msg.h. */
+/* The part of RSM that posts a request and handles its completion; in the cookie, see rsm/msg.h. */
 enum rsm_channel {
 	RSM_CHANNEL_MSG,
 	RSM_CHANNEL_STAGE,
 	RSM_CHANNEL_RING,
 	RSM_CHANNELS,
-	RSM_CHANNEL_RECV = RSM_CHANNELS		/* receives; no done[] */
+	RSM_CHANNEL_RECV = RSM_CHANNELS		/* receives; has no handler */
 };
 
 struct rsm_conn;
@@ -198,8 +201,8 @@ struct rsm_ring;
  * @importer: flag: the operations are for the importer's side, which receives the segment's key
  * @proven: exporter only: fill in conn->transcript.grant for an importer whose proof is valid or
  *	not required; return false to end the connection
- * @events: add events that the peer has sent: if @single, one event unless an event is pending,
- *	and then @events further events
+ * @events: add the events that the peer has sent.  If @single is set, first add one event, but only
+ *	if no event is pending.  Then add @events further events
  * @lost: handle a connection that has ended or was not established, for the reason conn->err;
  *	called once, and not after rsm_conn_end()
  * @rebound: exporter only: handle the change of conn->rebind_pending to false; conn->lock held
@@ -243,15 +246,15 @@ struct rsm_received {
  * @entry: exporter: entry in export->peers; node->lock
  * @unproven: exporter: entry in ctlr->unproven; node->lock
  * @known: exporter: flag: the importer's node is this node or in the table; constant
- * @stranger: exporter: flag: the connection counts in ctlr->strangers; node->lock, and no lock in
- *	@end_work
+ * @stranger: exporter: flag: the connection counts in ctlr->strangers; node->lock, but @end_work
+ *	reads the flag without the lock
  * @granted: exporter: flag: the importer has been sent the key; node->lock
  * @trusts: flag: the node trusts the network, so the peers need no proofs; constant
  * @transcript: messages of the handshake; @end_lock; the importer's proof does not change once sent
  * @proof_received: exporter: flag: a PROOF has arrived; @end_lock
  * @end_work: exporter: work that ends a connection which has been removed from export->peers
  * @end_lock: mutex of @ended, and of the creation of @ep
- * @ended: flag: @ops of the owner are no longer called
+ * @ended: flag: the functions of @ops are no longer called
  * @ep: endpoint, or NULL
  * @evd: EVD of the endpoint's requests and receives
  * @pz: importer: protection zone of @mem, @ring and @ep
@@ -271,7 +274,7 @@ struct rsm_received {
  * @err: enum dat_rsm_err, the reason of @lost
  * @refused: flag: the peer's host has rejected the connection, because nothing listens at the port
  * @swapped: importer: flag: the exporter's byte order differs from this host's
- * @rkey: remote key of the segment; on the exporter's side only valid after a rebind
+ * @rkey: remote key of the segment; on the exporter's side valid only after a rebind
  * @addr: address of the segment's first byte, for use with @rkey
  * @length: importer: bytes of the segment
  * @posted: importer: number of requests posted with a key of the segment
@@ -283,10 +286,10 @@ struct rsm_received {
  * @tell_in_flight: flag: the peer has not acknowledged the last TELL
  * @tell_sent_at: time at which the last TELL was sent, in jiffies
  * @tell_rebinds: flag: the TELL in flight carries a new key
- * @want_single: flag: the next TELL carries an event that is dropped if an event is pending
+ * @want_single: flag: the next TELL carries an event that the peer drops if one is pending
  * @want_events: number of events that the next TELL carries
  * @want_rebind: exporter: flag: the next TELL carries the new key
- * @want_beat: flag: the next TELL is due as a heartbeat, even without events
+ * @want_beat: flag: a TELL is due as a heartbeat, even if there are no events to send
  * @rebind_pending: exporter: flag: the peer has not acknowledged the new key
  * @inbox: ring buffer of completed receives for @inbox_work
  * @inbox_head: number of entries taken from @inbox
@@ -361,7 +364,7 @@ struct rsm_conn {
 
 /* rsm/auth.c */
 
-/* Importer: fills in the greeting and, without its HMAC, the proof of the calling process. */
+/* Importer: fills in the greeting, and the proof of the calling process except its HMAC. */
 void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
 
 /*
@@ -391,7 +394,7 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
  * @pz: protection zone of the endpoint
  * @traits: enum dat_ep_trait bits
  *
- * After an error, the caller calls rsm_conn_end(), which frees what this function has made.
+ * After an error, the caller must call rsm_conn_end(), which frees what this function has made.
  *
  * Context: may sleep; the caller prevents a concurrent rsm_conn_end().  Return: enum dat_rsm_err.
  */

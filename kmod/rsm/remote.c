@@ -191,10 +191,10 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 		return ret;
 	ret = remote_try(imp, arg);
 	/*
-	 * The exporter has withdrawn the segment or evicted this importer during the handshake.
-	 * Try again, because the exporter's answer to a new request contains the reason.  The same
-	 * may have happened after a timeout: the disconnect is sent only once and may have been
-	 * lost.
+	 * After -EAGAIN, the exporter has withdrawn the segment or evicted this importer during the
+	 * handshake.  Try again, because the exporter's answer to a new request contains the
+	 * reason.  -ETIMEDOUT may have the same cause: the exporter sends the disconnect only once,
+	 * and the disconnect may have been lost.
 	 */
 	if (ret == -EAGAIN || ret == -ETIMEDOUT)
 		ret = remote_try(imp, arg);
@@ -281,8 +281,8 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	rsm_auth_greet(conn, node, 0, 0);
 	ret = conn_connect(conn, PROBE_US);
 	/*
-	 * A host that has no listener counts as an answer, because RSM listens only while the host
-	 * exports or imports.
+	 * A rejection by a host without a listener is an answer, too, because RSM listens only
+	 * while the host exports or imports.
 	 */
 	if (conn_was_answered(conn))
 		ret = DAT_RSM_OK;

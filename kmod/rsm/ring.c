@@ -204,8 +204,9 @@ static bool ring_watched(const struct rsm_ring *r)
 }
 
 /*
- * Posts new entries.  Afterwards, a completion or the poller takes later entries; if neither will,
- * the function arms the ring, so that the process kicks.
+ * Posts new entries.  Later entries are taken at the next completion or by the poller.  If no
+ * request is in flight and no poller watches the ring, the function arms the ring, so that the
+ * process kicks.
  */
 static void ring_look(struct rsm_ring *r)
 {
@@ -222,7 +223,10 @@ static void ring_look(struct rsm_ring *r)
 		ring_refuse(r, -EOVERFLOW);
 }
 
-/* Checks without ring->lock.  If this call misses an entry, the poller's next call finds it. */
+/*
+ * Returns true if the ring has an entry that can be posted now.  Does not take ring->lock: if this
+ * call misses an entry, the poller's next call finds the entry.
+ */
 static bool ring_has_work(const struct rsm_ring *r)
 {
 	return ring_has_entry(r) && READ_ONCE(r->head) - READ_ONCE(r->done) < RSM_RING_WRS;
@@ -451,7 +455,7 @@ void rsm_ring_end(struct rsm_conn *conn)
 	struct rsm_ctx *ctx;
 	struct rsm_ring *r;
 
-	/* A call that takes ring_lock after this sees conn->ended, and so makes no ring. */
+	/* A call that takes ring_lock later sees conn->ended, and so makes no ring. */
 	mutex_lock(&conn->ring_lock);
 	r = conn->ring;
 	mutex_unlock(&conn->ring_lock);
@@ -535,8 +539,8 @@ int rsm_ring_make(struct rsm_ucmd *ucmd)
 }
 
 /*
- * Checks whether entry @index has completed.  Returns enum dat_rsm_err; -EAGAIN if the entry is in
- * flight.  With @sleep, the completion of the entry then wakes the caller.
+ * Checks whether entry @index has completed.  Returns enum dat_rsm_err; -EAGAIN if the entry has
+ * not completed.  In that case, if @sleep is set, the completion of the entry will wake the caller.
  */
 static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 {

@@ -14,7 +14,7 @@
 #include "rsm/rdma.h"
 
 #define RSM_RING_ENTRIES	128
-/* Byte offset, and log2 of the byte stride, of the entries in the submit region. */
+/* Offset of the first entry in the submit region, and log2 of the bytes from entry to entry. */
 #define RSM_RING_ENTRY_OFFSET	sizeof(struct dat_rsm_submit)
 #define RSM_RING_ENTRY_SHIFT	5
 #define RSM_RING_DATA		262144
@@ -24,7 +24,7 @@
  */
 #define RSM_RING_CHUNK_MOST	(PAGE_SIZE > 65536 ? PAGE_SIZE : 65536)
 #define RSM_RING_CHUNK_LEAST	(PAGE_SIZE > 32768 ? PAGE_SIZE : 32768)
-#define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* at most */
+#define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* maximum */
 
 /**
  * struct rsm_ring - the ring of an import
@@ -45,8 +45,8 @@
  *	entries, segment_length is 0
  * @dead: flag: the driver takes no more entries, after an error or the end of the connection
  * @armed: flag: DAT_RSM_NEED_KICK is set in @status
- * @waiting: flag: a thread sleeps until entry @wake_at has completed
- * @wake_at: lowest index of an entry for which a thread sleeps
+ * @waiting: flag: at least one thread sleeps until an entry has completed
+ * @wake_at: lowest index of the entries for which threads sleep; valid if @waiting is set
  * @cut: work that cuts the import after an entry was malformed or has failed
  */
 struct rsm_ring {

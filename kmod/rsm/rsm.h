@@ -26,8 +26,8 @@
  * Locks, outer to inner:
  *
  *   node->ctlr_lock       mutex: list and states of the adapters; not held while an adapter is
- *                         opened or closed, because that takes long; the states OPENING and
- *                         CLOSING stand for the lock meanwhile
+ *                         opened or closed, because that takes long; meanwhile, the states
+ *                         OPENING and CLOSING make other users of the adapter wait
  *   export->rebind_lock     mutex: one rebind at a time
  *   node->lock            mutex: published segments and their importers; never held while user
  *                         memory is accessed, windows are zapped, or memory is reclaimed
@@ -77,7 +77,7 @@ struct rsm_remote;
 struct rsm_survey;
 struct seq_file;
 
-/* SRCU whose read side is the copy of one page by a transfer; see the top of this file. */
+/* A transfer copies each page in a read-side section of this SRCU; see the top of this file. */
 extern struct srcu_struct rsm_transfers;
 
 /* Waits for the copies of all transfers that are in progress.  Context: may sleep. */
@@ -213,7 +213,7 @@ enum rsm_region_kind {
  * @drain_deadline: time until which the end of the context waits for acknowledgments of peers, in
  *	jiffies
  * @rings_lock: mutex of @rings; see the top of this file
- * @rings: struct rsm_ring, from registration to the end of the connection
+ * @rings: list of struct rsm_ring; a ring is in the list until the end of its connection
  * @poller: poller of @rings; runs if the process has enabled it
  * @watched: flag: the poller takes new entries of @rings; read under the rings' locks
  */
@@ -248,7 +248,7 @@ struct rsm_obj;
  * @type: enum dat_rsm_type
  * @charged: flag: the object counts against the quotas of the node and the user
  * @stop: cut the object off from new transfers; return true if earlier transfers may still use the
- *	object; NULL means that they may
+ *	object; NULL: same as a function that does nothing and returns true
  * @wait: wait until no peer can access the memory through an adapter; optional
  * @drop: unpin the memory, or end the connection
  * @release: put and free what the object points to, after the last reference is gone; optional
@@ -300,7 +300,7 @@ struct rsm_obj {
  * struct rsm_mem - pinned pages
  * @mm: address space whose locked-memory limit is charged
  * @length: bytes
- * @lmr: registration with an adapter, or NULL; the registration pins the pages, so @npages is 0
+ * @lmr: registration with an adapter, or NULL; a registration pins the pages, so @npages is then 0
  * @rkey: remote key of @lmr
  * @budget: number of pages charged to the budget of exported memory
  * @npages: number of pages in @pages
@@ -329,7 +329,7 @@ struct rsm_mem {
  * @gid: group id of the creator
  * @umask_perm: permissions of importers that @acl does not list
  * @length: bytes
- * @addr: address of the memory in the creator's address space, as last bound; node->lock
+ * @addr: address of the memory in the creator's address space; a rebind changes it; node->lock
  * @mem: memory; changed under node->lock, read under rsm_transfers
  * @segid: segment id, or 0 while not published; node->lock
  * @withdrawing: flag: a withdrawal waits for importers, and lookups of @segid fail; node->lock
@@ -383,7 +383,7 @@ struct rsm_export {
  * @remote: state of an import through an adapter; NULL for a loopback import
  * @length: bytes of the segment
  * @export: segment of a loopback import, with a reference
- * @node: entry in export->imports until the import is cut and its window zapped; node->lock
+ * @node: entry in export->imports until the import is cut and its window is zapped; node->lock
  * @rebinds: export->rebinds at the connect or at the last zap of the window; node->lock
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
  * @window: page offset of the window in the file; 0 if the import has no window

@@ -120,7 +120,7 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(p->uid)), exp->uid);
 	int ret;
 
-	/* A node that is not in node->table can claim any id, so its id must match no list. */
+	/* A node that is not in node->table can claim any id, so no access list admits it. */
 	if (!conn->known && exp->acl_count)
 		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,

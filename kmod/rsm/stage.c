@@ -99,7 +99,10 @@ static DAT_LMR_TRIPLET stage_triplet(const struct stage *s, u32 seq, u32 n)
 	};
 }
 
-/* Copies @n bytes, from offset @at of an entry's memory: to @buf for a put, from @buf for a get. */
+/*
+ * Copies @n bytes between @buf and an entry's memory, where the bytes begin at offset @at.  A put
+ * copies to @buf.  A get copies from @buf.
+ */
 static int stage_copy(const struct stage *s, u32 entry, u64 at, void *buf, u32 n)
 {
 	u64 addr = s->t->e[entry].addr + at;
@@ -121,7 +124,7 @@ static bool stage_reached(const struct stage *s, u32 seq)
 
 static bool stage_decided(const struct stage *s, u32 seq)
 {
-	/* If @failed is set, @done does not change any more, so request @seq has no success. */
+	/* If @failed is set, @done is final, so request @seq has not succeeded. */
 	return stage_reached(s, seq) || smp_load_acquire(&s->r->failed) ||
 	       READ_ONCE(s->conn->lost);
 }
@@ -216,8 +219,8 @@ static int stage_post_one(struct stage *s, bool silent)
 }
 
 /*
- * Posts the filled chunks.  Signals the last chunk, unless @more is set: the caller then posts
- * another request at once.
+ * Posts the filled chunks.  Signals the last chunk, unless @more is set.  If @more is set, the
+ * caller must post another request at once.
  */
 static int stage_post(struct stage *s, bool more)
 {

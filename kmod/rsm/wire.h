@@ -24,7 +24,7 @@
  */
 
 #define RSM_NONCE	32
-#define RSM_MAC		32	/* bytes of a SHA-256 */
+#define RSM_MAC		32	/* bytes of an HMAC-SHA256 */
 #define RSM_KEY_MIN	32	/* shortest key, in bytes */
 
 /**
@@ -84,7 +84,7 @@ struct rsm_answer {
 
 /**
  * enum rsm_msg_type - types of messages between the kernels of a connection
- * @RSM_MSG_ACK: struct rsm_msg; the sender has processed the last TELL of the receiver
+ * @RSM_MSG_ACK: struct rsm_msg; the sender of the ACK has processed the last TELL of its peer
  * @RSM_MSG_TELL: struct rsm_msg with events or a rebind; without either, the TELL is a heartbeat
  * @RSM_MSG_PROOF: struct rsm_proof; first message of an importer, which may send the message again
  * @RSM_MSG_GRANT: struct rsm_grant; first message of an exporter, sent once
@@ -109,7 +109,7 @@ enum rsm_msg_type {
  * @uid: effective user id, in the initial user namespace of the importer's kernel
  * @gid: effective group id, in the initial user namespace
  * @groups: first RSM_PROOF_GROUPS supplementary groups, in the initial user namespace
- * @mac: HMAC with the cluster key over the transcript; @mac and the grant count as zeros
+ * @mac: HMAC with the cluster key over the transcript, in which @mac and the grant are zeros
  */
 #define RSM_PROOF_GROUPS	32
 struct rsm_proof {
@@ -135,8 +135,8 @@ struct rsm_proof {
  * @rkey: remote key of the segment
  * @addr: address of the segment's first byte, for use with @rkey
  * @length: bytes of the segment
- * @mac: HMAC with the cluster key over the transcript, in which @mac counts as zeros; zeros if the
- *	importer's proof is wrong
+ * @mac: HMAC with the cluster key over the transcript, in which @mac is zeros.  If the importer's
+ *	proof is wrong, the exporter sends zeros instead of the HMAC
  */
 struct rsm_grant {
 	__be32	magic;

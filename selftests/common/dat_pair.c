@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections between two EPs of one process, for tests whose subject is not the connecting. */
+/* Connections between two EPs of one process, for tests that need a connection. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <sched.h>

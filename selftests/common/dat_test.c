@@ -95,8 +95,8 @@ static void *poller_thread(void *arg)
 }
 
 /*
- * Wait for the end of the poller thread, which the caller has stopped.  A forked child has
- * f->poller_of of its parent but no such thread.
+ * Wait for the end of the poller thread, which the caller has stopped.  A forked child inherits the
+ * value of f->poller_of, but the thread exists only in the parent.
  */
 static void poller_end(struct t_file *f)
 {
@@ -106,8 +106,8 @@ static void poller_end(struct t_file *f)
 }
 
 /*
- * Close the IA and the file.  A mapping that remains keeps the kernel's open file, and so the
- * adapter, in use.
+ * Close the IA and the file.  As long as a mapping of the file exists, the kernel's open file and
+ * the adapter stay in use.
  */
 void t_close(struct t_file *f)
 {

@@ -21,8 +21,8 @@
 #define T_QUEUE		16	/* default length of queues */
 
 /*
- * Ends of the enumerations in <rdma/dat_ioctl.h> and <rdma/dat_ring.h>.  A newer kernel may know
- * more.
+ * First unused value of each enumeration in <rdma/dat_ioctl.h> and <rdma/dat_ring.h>, and masks of
+ * all flags.  A newer kernel may know more values and flags.
  */
 #define T_NR_LAST	(DAT_NR_EVD_POLL + 1)
 #define T_OBJ_LAST	(DAT_OBJ_RMR + 1)
@@ -180,7 +180,7 @@ void t_link_close(struct t_pair *p, struct t_link *l);
 
 /*
  * Wait for the event that ends a connection, and return the type of the event, or 0 on timeout.
- * @count[s] is set to the number of DTO events with status s that came before.
+ * @count[s] is set to the number of DTO events with status s that came before this event.
  */
 int t_end(struct t_evd *evd, unsigned int count[16]);
 

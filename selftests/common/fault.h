@@ -28,8 +28,8 @@ static inline int arm(unsigned int n)
 }
 
 /*
- * Return whether the n-th call was reached, so that it failed.  /proc/self/fail-nth has the number
- * of calls that are still to come.
+ * Return 1 if the n-th allocation or copy was reached, which made it fail, else 0.
+ * /proc/self/fail-nth counts down to 0, which it reaches with the n-th allocation or copy.
  */
 static inline int fired(void)
 {

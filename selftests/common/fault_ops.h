@@ -4,10 +4,11 @@
  * includes this header defines:
  *
  *   struct world          objects that the calls work on
- *   OPS(OP)               OP(NAME, before, after, X, least) for each ioctl: functions called
- *                         before and after call_NAME(), OP_X(X), and the least number of its
- *                         allocations and copies that can fail
- *   OP_X(x)               .last and .again of a variant, see below
+ *   OPS(OP)               OP(NAME, before, after, X, least) for each ioctl.  call_NAME() makes
+ *                         the ioctl.  before() is called before call_NAME(), after() is called
+ *                         after it.  X is the argument of OP_X().  least is the least number of
+ *                         allocations and copies of the ioctl that can fail.
+ *   OP_X(x)               initializers of .last and .again in a variant, see below
  *   OPS_ALL               number of ioctls
  *   world_open()          creates the objects of struct world
  *   world_close()         destroys these objects
@@ -62,8 +63,8 @@ FIXTURE_TEARDOWN(op)
 }
 
 /*
- * Make the 1st, 2nd, ... allocation or copy of a call fail, until the call ends before the n-th
- * one.  After each failure, the test repeats the call, which must then succeed.
+ * Make the 1st, 2nd, ... allocation or copy of a call fail, until the call makes fewer than n of
+ * them.  After each failure, the test repeats the call, which must then succeed.
  */
 TEST_F_TIMEOUT(op, is_whole_or_undone, 900)
 {

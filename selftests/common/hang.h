@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Memory whose page faults hang until the test resolves them.  userfaultfd reports each fault to
- * the test.  So the test knows, however slow the machine is, that a call of another thread has
- * reached a fault.
+ * the test.  So even on a slow machine, the test knows when a call of another thread has reached a
+ * fault.
  */
 #ifndef HANG_H
 #define HANG_H

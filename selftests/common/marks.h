@@ -39,8 +39,8 @@ static inline void mark(long which)
 typedef int count_fn(pid_t pid, const struct user_regs_struct *regs);
 
 /*
- * Return the number of system calls of @pid between the two marks for which @counts returns
- * nonzero.  Return -1 on error.
+ * Count the system calls that @pid makes between the two marks, but only those for which @counts
+ * returns nonzero.  Return their number, or -1 on error.
  */
 static inline long count_some_between_marks(pid_t pid, count_fn *counts, int *exit_status)
 {

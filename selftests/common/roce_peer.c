@@ -116,7 +116,8 @@ static uint32_t icrc(const struct roce *r, const void *packet, size_t len)
 	ip[13] = 0xffff;
 	bth.qpn |= htonl(0xff000000);
 	/*
-	 * 0xdebb20e3 is the CRC after eight bytes of ones, which stand for the local route header.
+	 * The ICRC starts with eight bytes 0xff in place of a local route header.  0xdebb20e3 is
+	 * the CRC of these eight bytes.
 	 */
 	crc = crc32_le(0xdebb20e3, ip, sizeof(ip));
 	crc = crc32_le(crc, &bth, sizeof(bth));

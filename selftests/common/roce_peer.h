@@ -30,7 +30,7 @@ struct roce_answers {
 	uint32_t	replies;
 	uint32_t	rejects;
 	uint32_t	reason;		/* reason of the last reject; enum ib_cm_rej_reason */
-	uint8_t		pd[ROCE_PD_REJ];	/* of the last reject */
+	uint8_t		pd[ROCE_PD_REJ];	/* private data of the last reject */
 };
 
 /*

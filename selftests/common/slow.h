@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A process that makes almost no progress, even inside a system call, because its control group
- * gets a thousandth of a CPU.  If the kernel works for this process for a few milliseconds of CPU
- * time, that takes seconds.  So a test can detect which other threads wait for that work.
+ * gets a thousandth of a CPU.  A system call of this process that needs a few milliseconds of CPU
+ * time takes seconds.  So a test can detect which other threads wait for that system call.
  */
 #ifndef SLOW_H
 #define SLOW_H

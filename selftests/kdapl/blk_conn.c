@@ -322,8 +322,8 @@ static int handshake(struct datblk *dev)
 	if (rc != DAT_SUCCESS)
 		return datblk_errno(rc);
 	/*
-	 * An attempt to connect always ends with an event.  If a signal kills the wait, the caller
-	 * closes the IA.
+	 * An attempt to connect always ends with an event.  If a fatal signal ends the wait first,
+	 * the caller closes the IA.
 	 */
 	if (wait_for_completion_killable(&dev->connected))
 		return -EINTR;

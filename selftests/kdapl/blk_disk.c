@@ -89,8 +89,8 @@ int datblk_disk_add(struct datblk *dev)
 }
 
 /*
- * Undo an incomplete datblk_disk_add().  No disk_free() frees @dev if the disk was never added, so
- * free @dev last.
+ * Undo an incomplete datblk_disk_add().  For a disk that was never added, disk_free() is not
+ * called, so this function frees @dev itself.
  */
 static void disk_undo(struct datblk *dev)
 {

@@ -147,7 +147,7 @@ static int remove_named(const char *name, bool force)
 
 /* ---- /dev/dat_blk ---- */
 
-static_assert(DISK_NAME_LEN == 32);	/* the format in command() has this length, minus 1 */
+static_assert(DISK_NAME_LEN == 32);	/* command() accepts names of up to 31 characters */
 
 static int command(const char *line)
 {

@@ -98,7 +98,7 @@ static const struct datblk_mem_ops bounce_ops = {
 
 /* ---- In place: each request registers its own pages ---- */
 
-/* The first and the last page of a request may be used in part, which adds a page. */
+/* A request may use only a part of its first and of its last page, so it may need one page more. */
 static u32 max_pages(const struct datblk *dev)
 {
 	return DIV_ROUND_UP(dev->max_bytes, PAGE_SIZE) + 1;

@@ -60,12 +60,12 @@ enum kpeer_op {
 /**
  * struct kpeer_message - an order or an answer; in an ECHO, more data may follow
  * @op: enum kpeer_op
- * @status: DAT_RETURN of the order, in an answer; 0 in an order
+ * @status: in an answer, DAT_RETURN of the order; in an order, 0
  * @offset: offset of the part in the module's memory
  * @len: length of the part in bytes
- * @rkey: RMR context: of the program's memory in an order, of the part in an answer
+ * @rkey: in an order, RMR context of the program's memory; in an answer, RMR context of the part
  * @unused: 0
- * @addr: address in the program's memory in an order, of the part in an answer
+ * @addr: in an order, address in the program's memory; in an answer, address of the part
  * @value: argument or result; enum kpeer_op says which
  */
 struct kpeer_message {

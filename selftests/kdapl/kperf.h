@@ -15,7 +15,7 @@
 #include <linux/types.h>
 
 #define KPERF_MAX_SIZE		65536	/* bytes of the largest message */
-#define KPERF_MAX_COUNT		1000000	/* maximum messages, or round trips */
+#define KPERF_MAX_COUNT		1000000	/* maximum number of messages or round trips */
 #define KPERF_MAX_WINDOW	1024	/* maximum number of messages in flight */
 #define KPERF_WAIT		(20 * HZ)	/* timeout of connecting in jiffies */
 #define KPERF_LIMIT		(120 * HZ)	/* timeout of a test in jiffies */
@@ -23,7 +23,7 @@
 struct kperf_run;
 
 /**
- * struct kperf_end - an end of the connection; while a test runs, only upcalls of this end write it
+ * struct kperf_end - an end of the connection; during a test, only upcalls of the end write to it
  * @run: run that the end belongs to
  * @buf: send buffer, then receive buffer, KPERF_MAX_SIZE bytes each
  * @priv: private data of the interface
@@ -67,7 +67,7 @@ struct kperf_test {
  * @name: name of the interface, as written to the debugfs file
  * @open: connects run->client with run->server, with run->depth receives posted at each; undoes
  *	everything on error
- * @close: closes the connection; calls no kperf_*() function after it has returned
+ * @close: closes the connection; once it has returned, no kperf_*() function is called any more
  * @post_recv: posts the receive buffer of an end; Context: BH
  * @post_send: sends run->size bytes from the send buffer; Context: BH
  * @post_write: RDMA-writes run->size bytes into the peer's receive buffer; Context: BH
@@ -97,7 +97,7 @@ struct kperf_side {
  * @failed: 1 if the run has failed; the context that sets it logs the reason
  * @begun: start of the run in ns
  * @ended: end of the run in ns
- * @last: end of the last round trip in ns
+ * @last: time at which the last round trip ended, in ns
  * @trips: array of the duration of each round trip in ns; filled by the test "lat"
  */
 struct kperf_run {

@@ -43,7 +43,7 @@ struct verbs_end {
 /**
  * struct verbs_pair - the verbs part of a struct kperf_run
  * @run: generic part of this run
- * @listener: rdma_cm id that listens for the server
+ * @listener: rdma_cm id through which the server listens
  * @pd: PD of all objects
  * @client: end that connects
  * @server: end that accepts
@@ -166,8 +166,8 @@ static int end_create_qp(struct verbs_pair *p, struct verbs_end *e)
 		.recv_cq	= e->cq,
 		.cap = {
 			/*
-			 * Add room for the registration of @mr, and in each queue for the work
-			 * request that ib_drain_qp() posts.
+			 * The send queue needs room for the registration of @mr as well.  Both
+			 * queues need room for a work request that ib_drain_qp() posts.
 			 */
 			.max_send_wr	= run->window + 3,
 			.max_recv_wr	= run->depth + 2,

@@ -23,7 +23,7 @@
 #define LONG	256	/* length of a long queue, a power of two */
 
 /**
- * struct pair - two EPs that can be connected, with the objects for this
+ * struct pair - two EPs that can be connected, and the objects that they need
  * @pz: protection zone of all objects
  * @dto: record of DTO events of both EPs
  * @conn: record of connection events of both EPs
@@ -80,7 +80,10 @@ static DAT_RETURN make_ep(struct ktest *t, struct pair *p, DAT_EP_HANDLE *ep)
 	return dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, NULL, ep);
 }
 
-/* Allocate a pair with its DAT objects.  On failure, close the IA to free these objects. */
+/*
+ * Allocate a pair with its DAT objects.  If this fails, the function closes the IA, which frees the
+ * objects, and returns NULL.
+ */
 static struct pair *pair_make(struct ktest *t)
 {
 	struct pair *p = kzalloc(sizeof(*p), GFP_KERNEL);
@@ -99,7 +102,7 @@ static struct pair *pair_make(struct ktest *t)
 	return p;
 }
 
-/* Free the EPs and tear down the upcalls before @p, because upcalls write to @p. */
+/* Before freeing @p, free the EPs and tear down the upcalls, because upcalls write to @p. */
 static void pair_free(struct pair *p)
 {
 	dat_ep_free(p->a);
@@ -734,8 +737,8 @@ static void lengths(struct ktest *t, struct pair *p)
 }
 
 /*
- * kDAPL must request LONG entries, not LONG + 1 for the work request of a drain: the device rounds
- * a length up to a power of two, so that one more entry would double the queue.
+ * kDAPL must request LONG entries.  If it requested one more, for the work request of a drain, the
+ * device would double the queue, because it rounds a length up to a power of two.
  */
 static void long_queues_are_not_doubled_by_the_device(struct ktest *t)
 {
@@ -1025,7 +1028,8 @@ static void overfill(struct ktest *t, struct pair *p, DAT_EVD_HANDLE evd, int fi
 	KT_EQ(t, event.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
 	KT_TRUE(t, event.event_data.asynch_error_event_data.dat_handle == evd);
 	/*
-	 * However many events are lost, one overflow is reported until an event finds room again.
+	 * Until an event finds room again, only one overflow is reported, however many events are
+	 * lost.
 	 */
 	msleep(100);
 	KT_TYPE(t, dat_evd_dequeue(t->async, &event), DAT_QUEUE_EMPTY);
@@ -1102,8 +1106,9 @@ static int post_wide(void *data)
 }
 
 /*
- * Create an EP and fill nearly a page of its receive ring with receives of no segments.  A receive
- * that is posted with WIDE segments after the modification to one segment would exceed the ring.
+ * Create an EP, and post receives without segments, which fill nearly a page of its receive ring.
+ * Then reduce the number of segments per receive from WIDE to one.  If another receive with WIDE
+ * segments could be posted after that, it would exceed the ring.
  */
 static DAT_RETURN narrow_round(struct ktest *t, struct pair *p, DAT_EP_PARAM *param)
 {
@@ -1152,7 +1157,7 @@ static void posts_beside_a_modification_fit(struct ktest *t)
 	unconnected(t, narrow);
 }
 
-/* Thread that disconnects the EP that is currently in p->a and was never connected. */
+/* Thread that disconnects the EP that is currently in p->a.  The EP was never connected. */
 static int disconnect_freed(void *data)
 {
 	struct pair *p = data;

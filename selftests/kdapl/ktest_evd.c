@@ -425,7 +425,7 @@ static void teardown_is_not_put_off_by_modifications(struct ktest *t)
 	kfree(s);
 }
 
-/* Number of EVDs, more than the handle cache has slots. */
+/* Number of EVDs; larger than the number of slots in the handle cache. */
 #define CROWD	1100
 
 /*
@@ -566,8 +566,8 @@ static void upcalls_do_not_nest(struct ktest *t)
 }
 
 /*
- * A CPU runs UPCALL_CPU upcalls, then other softirqs.  Run enough rounds for this to happen in the
- * upcalls of each EVD.
+ * After UPCALL_CPU upcalls, a CPU runs other softirqs before it continues.  Run enough rounds that
+ * upcalls of each EVD reach this limit.
  */
 static void upcalls_go_on_when_the_time_of_the_processor_is_up(struct ktest *t)
 {

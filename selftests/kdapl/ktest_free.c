@@ -56,8 +56,9 @@ static bool await_event(DAT_EVD_HANDLE evd)
 }
 
 /*
- * Connect an EP where no service point listens, and disconnect it, so that it is disconnected.
- * Wait until the other thread has posted to the EP, and free the EP.
+ * Bring an EP into the state DISCONNECTED: start to connect it to a qualifier where no service
+ * point listens, and disconnect it.  Wait until the other thread has posted to the EP.  Then free
+ * the EP.
  */
 static bool free_one(struct ktest *t, struct beside *b, DAT_PZ_HANDLE pz,
 		     DAT_IA_ADDRESS_PTR addr)

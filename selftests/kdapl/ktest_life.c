@@ -4,8 +4,8 @@
  *
  * The adapter is connected to itself.  Messages and RDMA writes are in flight, and post_more()
  * posts more on each tick.  An allocated LMR is bound to memory, an RMR is bound, and a service
- * point listens.  All memory belongs to the module.  This memory exists until dat.ko has closed the
- * IA that the module did not close.
+ * point listens.  All memory belongs to the module.  If the module does not close its IA, dat.ko
+ * closes the IA before this memory is freed.
  */
 #include <linux/delay.h>
 #include <linux/in6.h>
@@ -44,7 +44,7 @@
  * @up: number of EPs that were connected
  * @down: number of EPs that were disconnected
  * @gone: number of events that report the removal of the device
- * @posted: number of operations posted, without those that failed to post
+ * @posted: number of operations posted; operations whose post failed do not count
  * @completed: number of operations completed
  * @writes: number of RDMA writes that completed with success
  * @calls: number of upcalls of all EVDs
@@ -168,8 +168,8 @@ static void post_more(struct work_struct *work)
 /* ---- Connections ---- */
 
 /*
- * Bind the RMR and the LMR.  Called when all EPs are connected.  The EP executes RDMA writes after
- * the bind that they need, because all go through the same queue.
+ * Bind the RMR and the LMR.  Called when all EPs are connected.  RDMA writes need the bind of the
+ * LMR.  The EP executes them after the bind, because all go through the same queue.
  */
 static DAT_RETURN open_memory(struct busy *b)
 {
@@ -279,8 +279,8 @@ static DAT_RETURN connect_ends(struct busy *b)
 }
 
 /*
- * Start traffic.  From this call on, upcalls use @b and memory[], until busy_end() and the close of
- * the IA.
+ * Start traffic.  Upcalls use @b and memory[] until busy_end() has been called and the IA has been
+ * closed.
  */
 static DAT_RETURN busy_start(struct busy *b, DAT_IA_HANDLE ia, DAT_EVD_HANDLE async)
 {

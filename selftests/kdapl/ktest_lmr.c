@@ -28,7 +28,7 @@
  * @lmr: LMR that registers the memory
  * @context: LMR context of @lmr
  * @rkey: RMR context of @lmr
- * @addr: address of the first byte in segments
+ * @addr: address of the first byte, as segments must contain it
  * @length: length in bytes
  */
 struct mem {
@@ -224,7 +224,7 @@ static void with_rig(struct ktest *t, void (*fn)(struct ktest *t, struct rig *r)
 		ktest_fail(t, __FILE__, __LINE__, "rig", 0, 1);
 	else
 		fn(t, r);
-	/* Free the objects that can access the memory before the memory. */
+	/* Before freeing the memory, free the objects that can access it. */
 	if (r) {
 		dat_ep_free(r->a);
 		dat_ep_free(r->b);
@@ -485,8 +485,8 @@ static void dma_addresses_are_reached(struct ktest *t)
 }
 
 /*
- * Bytes in a registered range can be accessed with its privileges.  Bytes outside of the range can
- * not be accessed.
+ * Bytes in a registered range can be accessed with the privileges of the registration.  Bytes
+ * outside of the range cannot be accessed.
  */
 static void exact(struct ktest *t, struct rig *r, struct mem *whole)
 {
@@ -1046,8 +1046,8 @@ static void flushed_requests_on_memory_leave_it_usable(struct ktest *t)
 
 /*
  * Post a send, for which the peer has no receive, and an invalidation.  Both have reached the
- * device when a disconnect flushes them.  The device may have executed the invalidation, so dat.ko
- * releases the memory as after a success.
+ * device when a disconnect flushes them.  The device may have executed the invalidation.  So dat.ko
+ * releases the memory, as it does after a successful invalidation.
  */
 static void flushed_late(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE lmr)
 {
@@ -1115,9 +1115,9 @@ static int successes(struct rig *r, int n)
 }
 
 /*
- * An invalidation must not overtake the bind of its LMR.  The test stalls b's queue: a send without
- * a receive blocks a fenced invalidation, which blocks a bind.  Until the bind completes,
- * dat_lmr_invalidate() through a's queue must fail.
+ * An invalidation must not overtake the bind of its LMR.  The test stalls b's queue: a send, for
+ * which the peer has no receive, blocks a fenced invalidation, which blocks a bind.  Until the bind
+ * completes, dat_lmr_invalidate() through a's queue must fail.
  */
 static void overtake(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDLE *lmr)
 {
@@ -1427,7 +1427,7 @@ static void large_memory_gets_large_pages(struct ktest *t)
 	with_rig(t, large);
 }
 
-/* Close the IA while an LMR is in use by a receive and by an RMR, and another LMR is allocated. */
+/* Close the IA while a receive and an RMR use an LMR, and while another LMR is only allocated. */
 static void close_takes_memory_along(struct ktest *t)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

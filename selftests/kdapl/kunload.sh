@@ -6,7 +6,8 @@ set -u
 
 # shellcheck source=selftests/kdapl/ktest_lib.sh
 . "$(dirname "$0")/ktest_lib.sh"
-# Rounds of each way to unload: 200 in total on a debug kernel.  A slow machine ends after fewer.
+# Number of rounds for each of the two ways to unload.  On a slow machine, the time limit ends the
+# test after fewer rounds.
 rounds=25
 [ ! -e /sys/kernel/debug/kmemleak ] || rounds=100
 rounds=${KUNLOAD_ROUNDS:-$rounds}

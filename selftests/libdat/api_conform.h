@@ -58,7 +58,7 @@ static inline DAT_RETURN c_connect(struct a_pair *p)
 }
 
 /*
- * Make an EP whose requests may be UNSIGNALLED, and an EVD for only the completions of these
+ * Make an EP whose requests may be UNSIGNALLED, and an EVD that gets only the completions of these
  * requests.
  */
 static inline DAT_RETURN c_unsignalled(struct a_pair *p, DAT_EP_HANDLE *ep, DAT_EVD_HANDLE *evd)

@@ -91,7 +91,7 @@ TEST_F_TIMEOUT(data, an_unsignalled_event_wakes_no_waiter, 60)
 	EXPECT_EQ(0, __atomic_load_n(&w.done, __ATOMIC_ACQUIRE));
 	ASSERT_EQ(DAT_SUCCESS, write64(&self->p, 2, 0));
 	pthread_join(thread, NULL);
-	/* The unsignalled event is queued before the event that woke the waiter. */
+	/* The waiter got the unsignalled event, which is older than the event that woke it. */
 	EXPECT_EQ(DAT_SUCCESS, w.rc);
 	EXPECT_EQ(1, w.event.event_data.dto_completion_event_data.user_cookie.as_64);
 	EXPECT_EQ(1, w.nmore);

@@ -179,8 +179,8 @@ TEST_F_TIMEOUT(rules, without_a_request_evd_a_bind_is_carried_out_silently, 60)
 }
 
 /*
- * ep[0] posts an RDMA read and a fenced bind of the memory that the read writes.  The bind must
- * complete only after the data of the read have arrived.
+ * ep[0] posts an RDMA read, and then a fenced bind of memory that the RDMA read fills.  The bind
+ * must complete only after the data of the RDMA read have arrived.
  */
 /* Covers: dat_rmr_bind; SH 19, 42 */
 TEST_F_TIMEOUT(rules, a_fenced_bind_completes_after_the_reads_before_it, 60)
@@ -206,9 +206,9 @@ TEST_F_TIMEOUT(rules, a_fenced_bind_completes_after_the_reads_before_it, 60)
 /* --- fences ------------------------------------------------------------------------ */
 
 /*
- * The first send has no receive, so the read and the fenced send are both posted before the device
- * executes them.  Without the fence, the second send would read its byte from memory before the
- * read has written it.
+ * The peer posts its receives last.  Until then, the first send blocks the RDMA read and the fenced
+ * send, so both are posted before the device executes them.  Without the fence, the second send
+ * would carry the byte that was in memory before the RDMA read filled it.
  */
 /* Covers: dat_ep_post_send; SH 19 */
 TEST_F_TIMEOUT(rules, a_fenced_send_carries_what_the_read_before_it_brings, 120)
@@ -393,7 +393,7 @@ TEST_F_TIMEOUT(rules, a_wait_that_fails_leaves_its_event_to_the_cno, 60)
 
 /*
  * When the first send completes, libdat passes the second send and the bind to the kernel together.
- * In the kernel, the bind waits for the second send, which has no receive.
+ * In the kernel, the bind waits for the second send, for which the peer has no receive.
  */
 /* Covers: dat_ep_disconnect; dat_rmr_bind; SH 5, 42 */
 TEST_F_TIMEOUT(rules, a_bind_that_waits_is_flushed_behind_what_it_waits_for, 60)

@@ -12,7 +12,7 @@
 #include "api_conform.h"
 
 #define ASK		DAT_COMPLETION_SOLICITED_WAIT_FLAG
-#define SILENT		9		/* unsolicited messages before a solicited one */
+#define SILENT		9		/* number of unsolicited messages before a solicited one */
 #define SHORT_US	500000		/* timeout that is to expire */
 
 /* A connection on which @out sends to @in.  The receives of @in complete to the fixture's @evd. */
@@ -250,7 +250,7 @@ TEST_F_TIMEOUT(solicited, an_error_wakes_a_waiter, 60)
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, w.event.event_data.dto_completion_event_data.status);
 }
 
-/* The message makes the last receive fail, so no flushed receive could wake the waiter instead. */
+/* The message makes the only remaining receive fail, so no flushed receive can wake the waiter. */
 /* Covers: dat_evd_wait; SH 18 */
 TEST_F_TIMEOUT(solicited, a_message_that_fails_wakes_a_waiter, 60)
 {
@@ -355,7 +355,10 @@ static DAT_RETURN shared(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l, i
 	return rc == DAT_SUCCESS ? a_connect(p, l->out, l->in, p->evd[1], p->evd[0]) : rc;
 }
 
-/* Send more unsolicited messages than the device holds receives, then a solicited message. */
+/*
+ * The SRQ of the device has room for only some of the buffers.  Send more unsolicited messages than
+ * this number of buffers, then a solicited message.
+ */
 /* Covers: dat_srq_post_recv; SH 18, 51 */
 TEST_F_TIMEOUT(solicited, buffers_of_an_srq_go_round_though_nobody_looks, 60)
 {

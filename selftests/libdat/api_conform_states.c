@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Posts in each state of an EP.  Receives succeed in all states, requests once it was connected. */
+/*
+ * Posts in each state of an EP.  Posts of receives succeed in every state.  Posts of requests
+ * succeed only in the states CONNECTED and DISCONNECTED.
+ */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
@@ -157,7 +160,7 @@ TEST_F_TIMEOUT(states, connected_and_disconnected, 60)
 	expect_posts(_metadata, p, self->rmr, p->ep[0], DAT_EP_STATE_DISCONNECTED, DAT_SUCCESS);
 }
 
-/* The send has no receive, so the graceful disconnect stays pending. */
+/* The peer has no receive for the send, so the graceful disconnect stays pending. */
 /* Covers: dat_ep_post_recv; dat_ep_post_send INVALID_STATE; SH 6 */
 TEST_F_TIMEOUT(states, disconnect_pending, 60)
 {

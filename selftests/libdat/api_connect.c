@@ -279,8 +279,8 @@ TEST_F_TIMEOUT(connect, a_connected_endpoint_tells_the_depths_of_reads_that_hold
 	EXPECT_EQ(2, param.ep_attr.max_rdma_read_in);
 	EXPECT_EQ(1, param.ep_attr.max_rdma_read_out);
 	/*
-	 * After the reset, a new connection may use all RDMA reads that the attributes of the EP
-	 * request.
+	 * After the reset, the depths of RDMA reads are again those that were requested when the EP
+	 * was created.
 	 */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(ep[1], DAT_CLOSE_ABRUPT_FLAG));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));

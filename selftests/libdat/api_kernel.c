@@ -203,7 +203,7 @@ static int link_make(struct a_pair *p, struct link *l)
 	       !dat_ep_create(p->ia, p->pz, l->evd, l->evd, l->evd, &attr, &l->ep);
 }
 
-/* Send an order over @first that makes the module connect to this process.  Accept on @l. */
+/* Order the module, over @first, to connect to this process.  Accept the connection as @l. */
 static int kernel_connects(struct a_pair *p, struct link *first, struct link *l)
 {
 	struct kpeer_message *m = order_at(p, KPEER_CONNECT, 0, 0);
@@ -541,7 +541,7 @@ TEST_F_TIMEOUT(peer, it_hears_private_data, 120)
 	EXPECT_EQ(0, memcmp(data, p->mem.va + ANSWER + sizeof(struct kpeer_message), sizeof(data)));
 }
 
-/* Wait until the last connection that ended at the module was ended by the event @number. */
+/* Wait until the module reports that the event @number was the last to end a connection. */
 static int it_ends_by(struct a_pair *p, struct link *l, DAT_EVENT_NUMBER number)
 {
 	const struct kpeer_message *answer;

@@ -66,7 +66,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(vo
 	return real(thread, attr, fn, arg);
 }
 
-/* Do not count the heap, which may get another line when it grows. */
+/* Do not count the lines of the heap, because there may be more of them when the heap grows. */
 static int count_lines(const char *path)
 {
 	FILE *f = fopen(path, "r");
@@ -165,8 +165,8 @@ static DAT_RETURN open_ia(void *ctx)
 }
 
 /*
- * Let libdat fail to reserve address space for handles.  This is its first mapping, which is never
- * unmapped later.
+ * Let libdat fail to reserve address space for handles.  The reservation is the first mapping that
+ * libdat makes.  libdat never unmaps it.
  */
 TEST(ia_open_without_memory_for_handles)
 {
@@ -482,7 +482,7 @@ TEST_F_TIMEOUT(nomem, ep_modify, 60)
 	ep_works(_metadata, self, self->evd);
 }
 
-/* After a failed modification, without a later successful modification, the EP must still work. */
+/* If a modification fails, the EP must still work, even if no later modification succeeds. */
 TEST_F_TIMEOUT(nomem, ep_that_was_not_modified, 60)
 {
 	struct a_pair *p = &self->p;

@@ -26,7 +26,7 @@ FIXTURE_TEARDOWN(remap)
 /*
  * struct job - a thread that repeats a call until finish() stops it
  * @p: IA and EPs of the test
- * @handle: object that the thread calls a function of
+ * @handle: EVD or EP that the thread passes to the call
  * @thread: thread
  * @stop: set to 1 to end the thread
  * @rounds: number of calls made

@@ -255,7 +255,7 @@ TEST_F_TIMEOUT(rmr, memory_freed_before_its_turn_breaks_the_connection, 60)
 	int status;
 
 	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 65536, DAT_MEM_PRIV_ALL_FLAG, &m));
-	/* This send has no receive yet, which delays the bind. */
+	/* The bind waits for this send, for which the peer has no receive yet. */
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[0], 0, NULL, a_cookie(1), 0));
 	ASSERT_EQ(DAT_SUCCESS, bind_to(p, self->rmr, a_seg(&m, 0, 64), DAT_MEM_PRIV_ALL_FLAG, 0,
 				       &self->key));

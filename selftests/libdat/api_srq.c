@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* SRQs through libdat: counts of buffers, EPs, and the order of messages. */
+/* SRQs through libdat: EPs that use them, numbers of buffers, and the order of messages. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -275,7 +275,7 @@ TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 	expect_counts(_metadata, self->srq, 2, 2);
 }
 
-/* The device holds 8 buffers.  The ring holds one more buffer, whose memory is freed. */
+/* 8 buffers are at the device.  One more buffer waits in the ring, and its memory is freed. */
 /* Covers: dat_srq_post_recv; dat_srq_query; dat_srq_resize */
 TEST_F_TIMEOUT(srq, a_buffer_whose_memory_is_gone_gives_its_place_back, 60)
 {

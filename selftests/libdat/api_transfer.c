@@ -270,7 +270,7 @@ TEST_F_TIMEOUT(transfer, a_message_longer_than_its_receive_breaks_the_connection
 
 /*
  * Expect that RDMA with the bad segment @remote fails and breaks the connection.  The rmr_context
- * of @remote is unknown, freed, without the privilege, or does not cover the segment.
+ * of @remote is unknown, was freed, lacks the privilege, or does not cover the segment.
  */
 /* Covers: SH 63 */
 static void expect_remote_access(struct __test_metadata *_metadata, struct a_pair *p, int write,
@@ -367,7 +367,10 @@ TEST_F_TIMEOUT(transfer, every_segment_of_the_largest_list, 60)
 	}
 }
 
-/* The fenced send must carry the byte that the RDMA read before it has fetched. */
+/*
+ * An RDMA read is posted before the fenced send.  The send must carry the byte that this RDMA read
+ * has fetched.
+ */
 /* Covers: SH 19 */
 TEST_F_TIMEOUT(transfer, a_fence_waits_for_reads, 60)
 {
@@ -490,7 +493,7 @@ TEST_F(transfer, the_poller_is_a_thread_that_runs_where_it_was_told_to)
 	p->ia = DAT_HANDLE_NULL;
 }
 
-/* Try to start a poller with a limit of threads that does not allow it.  Return 0 if this fails. */
+/* Limit the number of threads, and try to start a poller.  Return 0 if the start fails. */
 static int limited_child(void)
 {
 	const struct rlimit one = { 1, 1 };

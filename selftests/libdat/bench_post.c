@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compares the cost of posts and polls through libdat with verbs in the same process.  The two take
- * turns, and the result is the median of all rounds.  A result is a line
+ * Compares libdat with verbs in the same process: the cost of posts and polls.  The two take turns,
+ * and the result is the median of all rounds.  A result is a line
  *
  *   # bench: NAME UNIT DAT VERBS RATIO
  *
@@ -589,7 +589,7 @@ static void *other_sends(void *arg)
 
 /*
  * Count the system calls of a sender in ioctl() and write(), which the libraries call.  A tracer
- * would slow the sender so much that at each send no other send is in flight.
+ * would slow the sender down so much that each send would complete before the next is posted.
  */
 static __thread int counting;
 static long counted;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compares the cost of setup through libdat with verbs on the same machine: registrations,
- * connections and the memory of an EP.  The two take turns, so that a disturbance affects both.
- * The result is the best of three attempts.
+ * Compares libdat with verbs on the same machine: the cost of registrations and connections, and
+ * the memory of an EP.  The two take turns, so that a disturbance affects both.  The result is the
+ * best of three attempts.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -424,7 +424,7 @@ _Static_assert(sizeof(DAT_CONTEXT) == 8, "DAT_CONTEXT");
 	_Static_assert(sizeof(type) == (size), #type);
 #define ASSERT_OFFSET(type, field, offset) \
 	_Static_assert(offsetof(type, field) == (offset), #type "." #field);
-/* DAT_PROVIDER starts with two other words, and slots count from 1. */
+/* Slots are numbered from 1.  Before the slot of number 1, DAT_PROVIDER has two other words. */
 #define ASSERT_SLOT(name, slot) \
 	_Static_assert(offsetof(DAT_PROVIDER, name##_func) == 8 * ((slot) + 1), #name);
 SIZES(ASSERT_SIZE)
@@ -773,7 +773,7 @@ TEST(strerror_refuses)
 	const char *major = "untouched", *minor = "untouched";
 	DAT_RETURN type, sub, ret;
 
-	/* DAT_NOT_IMPLEMENTED is the only type above the sequence of types. */
+	/* The types are consecutive numbers, except DAT_NOT_IMPLEMENTED, which is larger. */
 	for (type = COUNT(types) - 1; type <= DAT_TYPE_MASK >> 16; type++)
 		if (type << 16 != DAT_NOT_IMPLEMENTED)
 			ASSERT_EQ(bad_code, dat_strerror(type << 16, &major, &minor));

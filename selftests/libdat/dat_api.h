@@ -11,7 +11,7 @@
 
 #define A_QUAL		4811
 #define A_WAIT_US	20000000	/* timeout for an event that must arrive */
-#define A_QUIET_US	300000		/* time in which no event must arrive */
+#define A_QUIET_US	300000		/* time after which a test assumes that no event comes */
 #define A_MEM		(4 << 20)
 
 struct a_mem {
@@ -34,7 +34,7 @@ struct a_pair {
 	struct a_mem	mem;
 };
 
-/* These functions return DAT_SUCCESS or the first error. */
+/* The functions of type DAT_RETURN return DAT_SUCCESS or the first error. */
 DAT_RETURN a_ia(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async);
 DAT_RETURN a_mem(struct a_pair *p, size_t size, DAT_MEM_PRIV_FLAGS priv, struct a_mem *m);
 DAT_EP_ATTR a_attr(const struct a_pair *p);

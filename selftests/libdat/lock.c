@@ -8,7 +8,7 @@
 #include "lock.h"
 
 #define WORK_MS	20	/* CPU time in ms that the holder uses under the lock */
-#define LIMIT_MS 500	/* a holder without CPU time would take nearly 1 s */
+#define LIMIT_MS 500	/* if the waiter did not let the holder run, it would wait nearly 1 s */
 
 static struct du_lock lock;
 static int holds;

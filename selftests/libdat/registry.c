@@ -891,8 +891,8 @@ TEST(alias_without_adapter)
 }
 
 /*
- * Store the name of the driver's first adapter in @name, or "".  A child process without a dat.conf
- * gets the name.
+ * Store the name of the driver's first adapter in @name, or "" if there is none.  A child process
+ * with an empty dat.conf looks up the name.
  */
 static void first_adapter(char *name, size_t size)
 {

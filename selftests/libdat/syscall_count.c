@@ -19,7 +19,7 @@
 #define BUFFERS		16
 #define WINDOW		4	/* messages in flight, so few that the receiver keeps up */
 /*
- * Number of messages received.  Shared with the sender, which sends at most WINDOW messages more.
+ * Number of messages received.  The sender reads it, so as to be at most WINDOW messages ahead.
  */
 static volatile unsigned int *received;
 

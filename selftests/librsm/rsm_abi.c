@@ -120,8 +120,8 @@ SAME(RSMERR_BAD_ARGS_ERRORS, 117);
 SAME(RSMERR_QUEUE_FULL, 134);
 
 /*
- * The library passes these values of the kernel on unchanged, so kernel and library must define
- * equal values.
+ * When the kernel returns one of these values, the library returns the same value.  So the kernel
+ * and the library must define equal values.
  */
 SAME(DAT_RSM_BAD_CTLR, RSMERR_BAD_CTLR_HNDL);
 SAME(DAT_RSM_CTLR_NOT_PRESENT, RSMERR_CTLR_NOT_PRESENT);

@@ -103,7 +103,7 @@ static int accepted(struct peer *peer, const struct peer_greeting *g)
 	return 1;
 }
 
-/* Returns 1 if the next message is a refusal: a grant with an error, without memory and MAC. */
+/* Returns 1 if the next message is a refusal: a grant with an error, and with no memory or MAC. */
 static int refused(struct peer *peer)
 {
 	static const uint8_t nothing[PEER_MAC];
@@ -273,7 +273,7 @@ TEST_F(auth, a_user_without_rights_is_refused_by_a_signed_grant)
 	EXPECT_EQ(0, peer->said.grant.addr);
 }
 
-/* Get the grant of the segment, with its memory key, through another connection. */
+/* Connect once more, to get a grant of the segment with its memory key. */
 static int key_of(struct peer_greeting *g, struct peer_grant *grant)
 {
 	struct peer other;
@@ -399,9 +399,9 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
  * @reflects: send the importer's MAC back instead of a MAC computed with the key
  * @says_nothing: accept the connection, but send no grant
  * @overhears: ignore the first proof, and answer the second
- * @leaves: number of connections to end after the proof, at the beginning
- * @silences: number of connections to accept and leave without a grant, after @leaves
- * @gives_up: do not answer another importer after @leaves and @silences connections
+ * @leaves: the first @leaves connections are ended as soon as the importer has sent its proof
+ * @silences: the next @silences connections are accepted, but get no grant
+ * @gives_up: no connection after these @leaves + @silences connections is answered
  * @bad: result of impostor_thread(); 0 if all steps succeeded
  */
 struct impostor {
@@ -416,8 +416,8 @@ struct impostor {
 };
 
 /*
- * Accept the next importer and wait for its proof.  Then disconnect; if @silent, send nothing and
- * wait until the importer disconnects.
+ * Accept the next importer and wait for its proof.  If @silent is not set, disconnect then.  If
+ * @silent is set, send nothing, and wait until the importer disconnects.
  */
 static int leave(struct peer *peer, int silent)
 {
@@ -656,8 +656,8 @@ TEST_F(auth, a_key_that_is_revoked_is_none)
 }
 
 /*
- * The driver must not use an expired key, even though the bytes of an expired key, unlike those of
- * a revoked key, still exist.
+ * The driver must not use an expired key.  The bytes of an expired key still exist, but the bytes
+ * of a revoked key do not.
  */
 TEST_F(auth, a_key_that_expires_during_the_handshake_proves_nothing)
 {

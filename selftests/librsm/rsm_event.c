@@ -74,7 +74,7 @@ TEST_F(event, a_stop_and_a_continue_do_not_end_a_wait)
 	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
 }
 
-/* Runs in a time namespace.  Returns 0 if a wait of 1500 ms times out, and not before 1500 ms. */
+/* Runs in a time namespace.  Returns 0 if a wait of 1500 ms times out after at least 1500 ms. */
 static int wait_times_out(void)
 {
 	uint64_t start = r_now_ms();
@@ -129,7 +129,7 @@ static int receive_once(void *arg)
 	p.id = parent->id;
 	if (r_import(&p, 0) || rsm_memseg_import_connect(p.ctlr, p.node, p.id, 0, &second))
 		return 2;
-	/* Signal the export that both imports exist. */
+	/* Both imports exist: tell the exporter by an event. */
 	if (rsm_intr_signal_post(p.imp, 0))
 		return 3;
 	for (i = 0; i < 2; i++)

@@ -284,8 +284,8 @@ struct who {
 };
 
 /*
- * Returns the granted permissions: bit 0 for 0200, bit 1 for 0400, bit 2 for 0600; 64 on any other
- * error.
+ * Returns the granted permissions: bit 0 for 0200, bit 1 for 0400, bit 2 for 0600.  Returns 64 on
+ * any error other than RSMERR_PERM_DENIED.
  */
 static int granted_to(void *arg)
 {

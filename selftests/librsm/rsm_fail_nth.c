@@ -343,9 +343,12 @@ static int call_KICK(struct world *w)
 }
 
 /*
- * OP(ioctl, function called before, function called after, error that a second call may return if
- * only copying out the result of the first call failed, least number of allocations and copies of
- * the ioctl)
+ * OP(ioctl, before, after, again, least)
+ *
+ * @before, @after: functions to call before and after the ioctl
+ * @again: error that the repeated ioctl may return if the first call did its work, but could not
+ *	copy the result to the caller
+ * @least: least number of allocations and copies of the ioctl
  */
 #define OPS(OP)									\
 	OP(OPEN, open_other, close_other, DAT_RSM_BAD_CTLR, 3)			\

@@ -127,7 +127,8 @@ chmod 640 "$key"
 	! nodes key "$tmp/none" && grep -q "rsm-nodes keygen" "$tmp/err"
 result "what is no key, or is not secret, is refused"
 
-# Octal bytes beside the digits, or differing in a bit; 021 is a '1' with a bit cleared.
+# Bytes, in octal, that are no hexadecimal digits.  Each is the ASCII neighbour of a digit, or
+# differs from a digit in one bit: 021 is '1' with one bit cleared.
 for c in 001 021 057 072 100 107 140 147; do
 	{ printf '%b' "\\0$c" && tail -c +2 "$key"; } >"$tmp/key.bad"
 	chmod 600 "$tmp/key.bad"

@@ -257,10 +257,10 @@ int peer_send(struct peer *p, const void *msg, size_t len)
 }
 
 /*
- * Post a message on which the receiver disconnects.  In rxe of Linux 6.1, this call runs the
- * receive path of the receiver, which writes to the receiver's QP once more after it has dropped
- * its reference.  On a machine with one CPU, SCHED_FIFO delays the thread that destroys the QP
- * until this call has returned.
+ * Post a message that makes the receiver disconnect.  In rxe of Linux 6.1, this call also runs the
+ * receive path of the receiver.  That path drops its reference to the receiver's QP, and then
+ * writes to the QP once more.  On a machine with one CPU, SCHED_FIFO delays the thread that
+ * destroys the QP until this call has returned.
  */
 static int post_last(struct peer *p, struct ibv_send_wr *wr)
 {

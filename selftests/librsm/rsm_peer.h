@@ -138,8 +138,8 @@ struct peer {
 };
 
 /*
- * Functions that return int return 0 or more on success, and -1 on failure.  peer_event() returns
- * the type of the next event, or -1 if no event arrives within @ms.
+ * A function with a result of type int returns 0 or more on success, and -1 on failure.
+ * peer_event() returns the type of the next event, or -1 if no event arrives within @ms.
  */
 int peer_open(struct peer *p);
 void peer_close(struct peer *p);
@@ -154,10 +154,11 @@ int peer_key_set(void);
 extern const uint8_t peer_key[PEER_KEY];
 
 /*
- * Importer: peer_mac() computes the MAC of the importer's proof, or of the exporter's grant, over
- * @said.  peer_proof() fills in @said.proof with the user and group id of this process.
- * peer_prove() signs and sends @said.proof.  peer_granted() waits for the grant and returns its
- * error (0: granted); -1: no grant, or a grant with a wrong MAC.
+ * Importer: peer_mac() computes a MAC over @said: the MAC of the importer's proof if @importer is
+ * set, else the MAC of the exporter's grant.  peer_proof() fills in @said.proof with the user and
+ * group id of this process.  peer_prove() signs and sends @said.proof.  peer_granted() waits for
+ * the grant and returns the error in the grant (0: granted), or -1 if no grant arrives or if the
+ * MAC of the grant is wrong.
  */
 void peer_mac(struct peer *p, int importer, uint8_t *mac);
 void peer_proof(struct peer *p);
@@ -180,12 +181,13 @@ void peer_answer(struct peer_answer *a, struct peer *p);
 int peer_send(struct peer *p, const void *msg, size_t len);
 
 /*
- * Send without waiting for the completion.  A receiver that disconnects on the message may be gone
- * before the transport acknowledges the message.
+ * Send without waiting for the completion.  If the message makes the receiver disconnect, the
+ * receiver may be gone before the transport acknowledges the message.
  */
 int peer_say(struct peer *p, const void *msg, size_t len);
 /*
- * Write @len bytes of @mem with immediate data.  Does not wait for the completion, like peer_say().
+ * Write @len bytes of @mem with immediate data.  Like peer_say(), this function does not wait for
+ * the completion.
  */
 int peer_write_imm(struct peer *p, uint64_t addr, uint32_t rkey, size_t len);
 /* Wait for a message, and copy the message to @msg.  Returns its length, or -1. */

@@ -205,8 +205,8 @@ TEST_F(raw, lengths_are_checked)
 		EXPECT_EQ(EFAULT, errno);
 		/*
 		 * The argument is all zeros except for the size.  No object has id 0, and the file
-		 * is already open, so only queries succeed.  Skip FREE, because FREE of type 0 is
-		 * -EOPNOTSUPP.
+		 * is already open, so only queries succeed.  Skip FREE, because FREE of type 0
+		 * fails with -EOPNOTSUPP.
 		 */
 		memset(buf, 0, sizeof(buf));
 		buf[0] = sizes[i] + 8;
@@ -850,7 +850,8 @@ static uint32_t arg_size(int nr)
 }
 
 /*
- * Fill in an argument of EXPORT or LOCALMEM with random values that are valid in part of the calls.
+ * Fill in an argument of EXPORT or LOCALMEM with random values.  The values are valid in some calls
+ * and invalid in others.
  */
 static void noisy_memory(uint64_t *arg, int nr, uint32_t ctlr, char *mem)
 {

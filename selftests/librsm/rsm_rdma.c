@@ -385,7 +385,10 @@ TEST_F(rdma, who_answers_something_else_is_no_node)
 		peer_close(&self->peer);
 		ASSERT_EQ(0, peer_open(&self->peer));
 	}
-	/* The importer returns the RSM error in the private data of a well-formed reject. */
+	/*
+	 * The private data of a well-formed reject have an RSM error.  The import returns this
+	 * error.
+	 */
 	fakes[0] = (struct fake) { .peer = &self->peer, .corrupt = an_error, .reject = 1 };
 	EXPECT_EQ(RSMERR_PERM_DENIED, fake_import(&fakes[0], p));
 }
@@ -1117,7 +1120,7 @@ TEST_F(rdma, a_write_with_immediate_longer_than_a_message_is_none)
 }
 
 #define REQUESTS	200	/* more requests than may wait for an answer */
-#define SOON_MS	5000	/* enough for a signal, but not for crowd() to be served first */
+#define SOON_MS	5000	/* a signal that waits behind crowd() takes longer */
 
 /* Send REQUESTS connection requests, and only then wait for the answers. */
 static int crowd(struct r_pair *p)
@@ -1311,8 +1314,8 @@ TEST_F(rdma, an_importer_that_is_killed_leaves_nothing)
 
 #define LONG_ENTRY	(1UL << 20)
 /*
- * Avoid a multiple of 256 pages, because rxe of Linux 6.1 would read a pointer after its list of
- * pages.
+ * Avoid a multiple of 256 pages, because rxe of Linux 6.1 would then read one entry beyond its page
+ * table.
  */
 #define LONG_LIST	(N * LONG_ENTRY + R_PAGE)
 

@@ -16,8 +16,8 @@
 #include <sys/user.h>
 
 /*
- * Not a multiple of 256 pages, because rxe of Linux 6.1 would read a pointer after its list of
- * pages.
+ * Not a multiple of 256 pages, because rxe of Linux 6.1 would then read one entry beyond its page
+ * table.
  */
 #define BIG		(((size_t)2 << 20) + R_PAGE)
 
@@ -381,7 +381,7 @@ static int explicit_put(struct r_pair *p, uint64_t i)
 
 /*
  * Transfer the word @i twice with one vector.  The first entry names its memory by address, the
- * second entry by handle.  The entries do not adjoin.
+ * second entry by handle.  In the segment, there is a gap between the two entries.
  */
 static int vector_of(struct r_pair *p, uint64_t i, int (*vector)(rsm_scat_gath_t *))
 {

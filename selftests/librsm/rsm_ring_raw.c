@@ -308,7 +308,7 @@ TEST_F(raw, what_reaches_to_the_ends_fits)
 }
 
 /*
- * Import with @perm, and process the entry @e.  If @ahead is not 0, set the tail @ahead entries
+ * Import with @perm, and process the entry @e.  If @ahead is not 0, the tail is @ahead entries
  * after @e.  Returns 0 if the import survives, DAT_RSM_CONN_ABORTED if the driver cuts the import,
  * or a negative number if something else fails.
  */
@@ -664,8 +664,8 @@ TEST_F(raw, entries_that_change_do_no_harm)
 }
 
 /*
- * Thread that publishes an entry and withdraws it as soon as the driver seems to read the ring, in
- * a loop.
+ * Thread that repeats two steps in a loop: publish an entry, and withdraw the entry as soon as the
+ * driver seems to read the ring.
  */
 static void *toggle(void *arg)
 {
@@ -850,9 +850,9 @@ static int ring_asks(struct ring *r, uint32_t flags)
 }
 
 /*
- * Flush until the ring requires no kicks.  More than one flush may be needed: a ring that required
- * kicks before the poller started does so until the next entry, and the poller may fall asleep.
- * Returns 0 on timeout.
+ * Flush until the ring requires no kicks.  More than one flush may be needed: if the ring required
+ * kicks before the poller started, it still requires kicks until the next entry is posted, and the
+ * poller may fall asleep.  Returns 0 on timeout.
  */
 static int ring_is_watched(struct ring *r)
 {

@@ -197,8 +197,8 @@ TEST_F(strangers, a_user_leaves_places_to_others)
 	EXPECT_EQ(20, hoard_start(&h));
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)(NOBODY - 1)));
 	/*
-	 * root may hold all places that are left: 80 less 20 imports of the user, less the export
-	 * of this process.
+	 * root may hold all places that are left.  Of the 80 places, the user's imports have 20,
+	 * and the export of this process has one.
 	 */
 	for (i = 0; i < 40; i++)
 		ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
@@ -266,11 +266,12 @@ static void publisher(volatile struct count *count)
 }
 
 #define MOVES	10
-#define MOVES_MS	5000	/* after this time, no rebind except the first */
+#define MOVES_MS	5000	/* after this time, no further rebind begins */
 
 /*
- * Least average number of publisher rounds during the zap of the 1,000 mappings of an import.  300
- * rounds are usual.  If the zap held the node's lock, only 6 rounds would run, between two imports.
+ * While a rebind zaps the 1,000 mappings of one import, publisher() must complete more than this
+ * number of rounds on average.  Usually it completes 300 rounds.  If a zap held the node's lock,
+ * publisher() could run only between the zaps of two imports, and would complete about 6 rounds.
  */
 #define MEANWHILE	8
 
@@ -378,8 +379,8 @@ static int in_zap(pid_t pid)
 }
 
 /*
- * Map a page of the window of @c while process @pid is in a zap.  Returns 1 if the same zap still
- * ran after the mapping, 0 if that cannot be told, or -1 on failure.
+ * Map a page of the window of @c while process @pid is in a zap.  Returns 1 if the same zap was
+ * still running after the mapping, 0 if that cannot be told, or -1 on failure.
  */
 static int mapped_during_zap(int fd, const struct dat_rsm_connect *c, pid_t pid,
 			     volatile unsigned int *rounds)

@@ -180,8 +180,8 @@ TEST(many_importers_write_and_read_their_areas)
 }
 
 /*
- * Worker that exports a segment of its own.  The worker sends every number that arrives in its
- * segment back to the segment of the test.
+ * Worker that exports a segment of its own.  Whenever a number arrives in that segment, the worker
+ * puts the same number into the segment of the test.
  */
 static int echo(struct shared *s, int i)
 {
@@ -453,7 +453,7 @@ TEST(importers_come_and_go_while_the_segment_changes)
 /* Byte with which the exporter fills memory that no longer belongs to the segment. */
 #define BACK	'#'
 
-/* Put small entries that do not adjoin, all in one vector. */
+/* Put small entries, with gaps between them in the segment, all in one vector. */
 static int store_with_gaps(struct r_pair *p, char *buf, int i)
 {
 	rsm_iovec_t v[N];
@@ -472,8 +472,8 @@ static int store_with_gaps(struct r_pair *p, char *buf, int i)
 }
 
 /*
- * Store new bytes in the worker's area: with a vector of small entries, with a vector of the whole
- * area, or through the window and with a put.
+ * Store new bytes in the worker's area in one of three ways: a vector of small entries; a vector of
+ * the whole area; or stores through the window, followed by a put.
  */
 static int store_somehow(struct r_pair *p, rsm_scat_gath_t *sg, volatile char *area, int i)
 {

@@ -74,7 +74,7 @@ static inline char *r_ctlr(void) { return NULL; }
 		SKIP(return, why);						\
 } while (0)
 
-/* Number of repetitions, a tenth over an adapter, where a repetition takes longer. */
+/* Number of repetitions.  Over an adapter, repeat only @n / 10 times, because each takes longer. */
 #define R_TIMES(n)	(r_rdma() ? (n) / 10 : (n))
 
 /* A published segment of this process, and an import of the segment by the same process. */

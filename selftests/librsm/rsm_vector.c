@@ -949,8 +949,8 @@ static void random_entry(struct _test_data_vector *self, rsm_iovec_t *v, unsigne
 }
 
 /*
- * Make the remote offset of @next the end of @v in the segment, if both entries fit into the
- * segment.
+ * Set the remote offset of @next so that @next begins in the segment where @v ends.  Change nothing
+ * if the two entries would not fit into the segment.
  */
 static void adjoin(const rsm_iovec_t *v, rsm_iovec_t *next)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A remote host sends packets to an exporter that rdma_cm would never send.  The packets come from
- * the peer of roce_peer.h.  Needs root, and the virtual machine's adapter rxe0 on v0.
+ * An exporter gets packets that the rdma_cm of a remote host would never send.  The packets come
+ * from the peer of roce_peer.h.  Needs root, and the virtual machine's adapter rxe0 on v0.
  */
 #include "rsm_test.h"
 

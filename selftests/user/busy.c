@@ -172,8 +172,8 @@ static int message(struct t_pair *p, struct t_ep *ep, struct t_evd *evd, uint64_
 
 /*
  * Send messages until the EVD polls the connection of ep[0].  The connection joins the polled
- * connections when the device notifies of a completion.  The connection leaves again if the host
- * does not schedule this process in time, so one message may not be enough.
+ * connections when the device notifies the driver of a completion.  If the host does not schedule
+ * this process in time, the connection leaves again, so one message may not be enough.
  */
 static int join(struct t_pair *p)
 {
@@ -550,7 +550,10 @@ TEST_F_TIMEOUT(busy, an_EP_with_two_EVDs_joins_when_both_are_polled, 60)
 		ASSERT_EQ(0, expect(&p->evd[1], n, by_itself));
 	}
 	EXPECT_EQ(1, joined);
-	/* ep[0] needs both EVDs to be polled: a wait on evd[1] also ends the polling by evd[0]. */
+	/*
+	 * ep[0] stays joined only while both of its EVDs are polled.  A wait on evd[1] ends the
+	 * polling of evd[1], so ep[0] leaves evd[0], too.
+	 */
 	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&evd[1], 1, 0));
 	EXPECT_EQ(0, evd_says(&evd[0], "joined="));
 	EXPECT_EQ(0, evd_says(&evd[1], "joined="));

@@ -182,7 +182,7 @@ static int call_PZ_CREATE(struct world *w)
 	return t_pz(&w->p.f, &w->id);
 }
 
-/* A shared registration takes more steps, which can fail, than a private registration. */
+/* Make a shared registration: it has more steps that can fail than a private registration. */
 static int call_LMR_CREATE(struct world *w)
 {
 	struct dat_lmr_create arg = {
@@ -531,7 +531,7 @@ static int call_EP_DISCONNECT(struct world *w)
 	return t_disconnect(&w->p.f, &w->out, 0);
 }
 
-/* Create one object of each type that DAT_IOC_FREE accepts alone. */
+/* Create one object of each type that a DAT_IOC_*_CREATE ioctl creates. */
 static int make_all(struct world *w)
 {
 	static const struct {
@@ -606,8 +606,11 @@ static int take_both(struct world *w)
 #define ACCEPT_NTH	6
 
 /*
- * OP(ioctl, function called before, function called after, number of the last allocation or copy to
- * fail, least number of allocations and copies of the ioctl)
+ * OP(ioctl, before, after, last, least)
+ *
+ * @before, @after: functions to call before and after the ioctl
+ * @last: number of the last allocation or copy that the test makes fail
+ * @least: least number of allocations and copies of the ioctl
  */
 #define OPS(OP)									\
 	OP(ABI, nothing, nothing, MAX_NTH, 1)					\
@@ -669,7 +672,7 @@ static int says_so(int ret)
 
 #include "fault_ops.h"
 
-/* An ioctl that the header, and therefore OPS, does not have must be unknown to the module. */
+/* The module must not know any ioctl that is missing in the header, and therefore in OPS. */
 TEST(the_list_is_complete)
 {
 	int fd = open("/dev/dat", O_RDWR);
@@ -700,8 +703,8 @@ FIXTURE_TEARDOWN(fail)
 }
 
 /*
- * Open the device and an adapter on a new file for each n, with the n-th allocation or copy
- * failing.
+ * For n = 1, 2, ...: open the device and then an adapter, and let the n-th allocation or copy of
+ * these two calls fail.
  */
 TEST_F_TIMEOUT(fail, open, 300)
 {

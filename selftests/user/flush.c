@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every posted entry completes exactly once, possibly as flushed, before the event that ends the
- * connection.
+ * Every posted entry completes exactly once, and does so before the event that ends the connection.
+ * An entry may complete as flushed.
  */
 #define _GNU_SOURCE
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handoff of connection requests to other listeners, while other threads close, accept or reject,
- * and while processes exit.
+ * Handoff of connection requests to other listeners, while other threads close the listeners and
+ * accept or reject the requests, and while processes exit.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -173,8 +173,8 @@ TEST_F(handoff, to_what_is_no_service_point_leaves_the_request)
 }
 
 /*
- * A request can be handed off repeatedly, also to the listener that already has the request, and
- * then be accepted.  Each handoff invalidates the previous id of the request.
+ * A request can be handed off repeatedly, also to the listener that already has the request.  Each
+ * handoff invalidates the previous id of the request.  In the end the request can be accepted.
  */
 TEST_F_TIMEOUT(handoff, to_oneself_is_a_new_request, 60)
 {

@@ -156,7 +156,10 @@ static unsigned int count_objects(int fd)
 	return n;
 }
 
-/* The last byte of each longer argument is the one that is not zero. */
+/*
+ * Pass arguments that are longer than the structure.  Apart from the size field, only the last byte
+ * is not zero.
+ */
 TEST_F(length, no_size_up_to_4096_hides_a_byte_that_is_not_zero)
 {
 	unsigned int before = count_objects(self->f.fd);

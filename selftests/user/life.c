@@ -329,7 +329,7 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-/* Open an IA in a new file, and close the file.  Return the errno of the call. */
+/* Open an IA in a new file, and close the file.  Returns the result of the open. */
 static int open_once(const void *name)
 {
 	struct dat_ia_open arg = { .size = sizeof(arg) };
@@ -341,7 +341,10 @@ static int open_once(const void *name)
 	return ret;
 }
 
-/* A profiler's timer, a debugger and a stop interrupt calls of which the program knows nothing. */
+/*
+ * A program may not know of the signals that interrupt its calls: a profiler's timer, a debugger or
+ * a stop can cause them.
+ */
 TEST_F_TIMEOUT(life, signals_do_not_end_an_IA_OPEN, 120)
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
@@ -359,7 +362,10 @@ TEST_F_TIMEOUT(life, signals_do_not_end_an_IA_OPEN, 120)
 	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_ADAPTER, &adapter));
 	begun = seconds();
 	ASSERT_EQ(0, open_once(adapter.name));
-	/* A third of the calls is interrupted, and a restarted one has time to finish. */
+	/*
+	 * The timer's interval is three times as long as a call.  So about every third call is
+	 * interrupted, and the restarted call has time to finish.
+	 */
 	timer.it_interval.tv_usec = 1 + (seconds() - begun) * 3e6;
 	timer.it_value = timer.it_interval;
 	ASSERT_GT(1000000, timer.it_interval.tv_usec);

@@ -81,8 +81,8 @@ static int in_order(struct t_evd *evd, int n, int flags, int status)
 }
 
 /*
- * Entries posted before the connection are processed without a kick once the connection is
- * established.
+ * If entries are posted before the connection is established, the driver processes them as soon as
+ * the connection is established, without a kick.
  */
 TEST_F_TIMEOUT(rings, what_was_posted_before_the_connection_is_carried_out, 120)
 {
@@ -93,7 +93,7 @@ TEST_F_TIMEOUT(rings, what_was_posted_before_the_connection_is_carried_out, 120)
 	EXPECT_EQ(LONG, in_order(&self->evd[0], LONG, DAT_EQE_RECV, DAT_ST_SUCCESS));
 }
 
-/* Receives posted before the connection reach the device before the peer can send. */
+/* If receives are posted before the connect, they are at the device before the peer can send. */
 TEST_F_TIMEOUT(rings, receives_posted_before_the_connection_are_at_the_device, 60)
 {
 	ASSERT_EQ(0, post_recvs(self, 0, LONG));
@@ -256,8 +256,8 @@ static int use_srq(FIXTURE_DATA(rings) *self, struct t_srq *srq)
 }
 
 /*
- * Post more than a slice of invalid receives, and 16 valid ones after them, with a single kick.
- * The invalid receives must not keep the driver from using the valid ones.
+ * Post more invalid receives than the driver processes in one slice, then post 16 valid receives,
+ * and kick once.  The invalid receives must not keep the driver from using the valid ones.
  */
 TEST_F_TIMEOUT(rings, bad_buffers_are_not_in_the_way_of_good_ones, 60)
 {

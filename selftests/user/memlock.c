@@ -35,8 +35,8 @@ static long vm_pin_kb(void)
 }
 
 /*
- * Returns the number of pinned pages in the whole system.  Writing stat_refresh makes the CPUs fold
- * their counts first.
+ * Returns the number of pinned pages in the whole system.  First writes to stat_refresh, which
+ * makes each CPU add its own counts to the totals in /proc/vmstat.
  */
 static long pinned_pages(void)
 {

@@ -552,8 +552,8 @@ struct supplier {
 };
 
 /*
- * Thread that resizes the SRQ to random sizes, and after each resize posts receives until the SRQ
- * is full or at random earlier.
+ * Thread that resizes the SRQ to random sizes.  After each resize the thread posts a random number
+ * of receives, at most until the SRQ is full.
  */
 static void *supplier(void *arg)
 {
@@ -645,7 +645,10 @@ static void *numbers(void *arg)
 	return NULL;
 }
 
-/* Thread that also waits on the EVD.  A threshold above the current size of the EVD is -EINVAL. */
+/*
+ * Thread that waits on the EVD.  If the threshold exceeds the EVD's current size, the wait fails
+ * with -EINVAL.
+ */
 static void *waiter(void *arg)
 {
 	struct poster *s = arg;

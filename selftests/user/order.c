@@ -124,7 +124,10 @@ TEST_F_TIMEOUT(order, a_read_is_done_when_its_data_is_there, 120)
 	}
 }
 
-/* Fill in a request without publishing it.  The next t_push() publishes both requests. */
+/*
+ * Fill in a request without publishing it.  The t_push() of the next request publishes both
+ * requests.
+ */
 static void with_the_next(struct t_pair *p, int op, uint64_t cookie)
 {
 	struct t_queue *q = &p->ep[1].sq;

@@ -118,8 +118,8 @@ static int await_awake(struct t_file *f, long awake)
 }
 
 /*
- * Wait until @q asks for kicks.  A poller that parks first shows awake=0 in fdinfo, and only then
- * sets DAT_QUEUE_NEED_KICK in each queue.
+ * Wait until @q asks for kicks.  When a poller parks, fdinfo shows awake=0 a moment before the
+ * poller sets DAT_QUEUE_NEED_KICK in each queue.
  */
 static int await_asking(const struct t_queue *q)
 {

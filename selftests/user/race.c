@@ -237,7 +237,7 @@ struct cr_job {
 };
 
 /*
- * Thread that accepts with a connected EP until the accept fails with another error than -EISCONN.
+ * Thread that accepts with a connected EP until the accept fails with an error other than -EISCONN.
  */
 static void *failing_acceptor(void *arg)
 {

@@ -143,8 +143,8 @@ TEST_F_TIMEOUT(garbage, a_send_with_an_rkey, 60)
 }
 
 /*
- * Post one entry on a new connection: a receive if @recv is set, else a send with opcode @op.  The
- * entry has the bits @bits of header word @word set in addition, and must break the connection.
+ * Post one entry on a new connection: a receive if @recv is set, else a send with opcode @op.  In
+ * header word @word of the entry, also set the bits @bits.  The entry must break the connection.
  * Returns the number of malformed entries that the queue has counted, or -1 on failure.
  */
 static int bad_entry(int recv, uint8_t op, unsigned int word, uint32_t bits)

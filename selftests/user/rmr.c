@@ -43,8 +43,8 @@ static long vm_pin_kb(void)
 }
 
 /*
- * Returns the number of pinned pages in the whole system.  Writing stat_refresh makes the CPUs fold
- * their counts first.
+ * Returns the number of pinned pages in the whole system.  First writes to stat_refresh, which
+ * makes each CPU add its own counts to the totals in /proc/vmstat.
  */
 static long pinned_pages(void)
 {
@@ -484,8 +484,8 @@ TEST_F(rmr, a_region_that_is_freed_takes_its_tickets_along)
 }
 
 /*
- * A bind in the ring of an EP that never connects ends with the EP: its ticket is used up and its
- * memory is unpinned.
+ * If an EP never connects, a bind in its ring ends when the EP is freed.  The ticket of the bind is
+ * then used up, and the memory is unpinned.
  */
 TEST_F(rmr, an_EP_that_is_freed_takes_the_binds_in_its_ring_along)
 {
@@ -610,8 +610,8 @@ static void *freer(void *arg)
 }
 
 /*
- * Free the RMR, then the LMR.  The LMR is busy until the free of the RMR is complete, which may
- * still run in freer().
+ * Free the RMR, then the LMR.  The LMR is busy until the RMR has been freed completely, and freer()
+ * may still be freeing the RMR.
  */
 static void free_both(struct t_file *f, uint32_t rmr, uint32_t lmr)
 {

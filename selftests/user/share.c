@@ -509,7 +509,8 @@ TEST_F_TIMEOUT(share, two_memories_never_have_one_name_at_once, 120)
 	}
 	sleep(4);
 	/*
-	 * Check all processes before the first kill: a killed process no longer lowers its count.
+	 * Check all processes before the first kill.  A process that is killed while it has the
+	 * name leaves the count in @holders too high, which makes other processes exit with 1.
 	 */
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, waitpid(pid[i], &status, WNOHANG)) TH_LOG("%d", status >> 8);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Deadlines are times of the CLOCK_MONOTONIC that the process reads, also in a time namespace with
- * an offset.
+ * Deadlines are times of CLOCK_MONOTONIC as the process reads this clock, also in a time namespace
+ * with an offset.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "dat_test.h"
 #include "timens.h"
 
-#define WAIT_MS		1500	/* more than the 1 s by which a clock is behind */
+#define WAIT_MS		1500	/* longer than 1 s, the offset of a clock that is behind */
 #define FAR_S		100000	/* offset of a clock that is ahead, in seconds */
 
 static uint64_t now_ns(void)
@@ -47,7 +47,7 @@ static int wait_cno(struct t_file *f, uint64_t deadline)
 	return t_ioctl(f->fd, DAT_IOC_CNO_WAIT, &arg);
 }
 
-/* Returns 0 if @wait ends with -ETIMEDOUT, and not before the deadline. */
+/* Returns 0 if @wait ends with -ETIMEDOUT at or after the deadline. */
 static int wait_until_deadline(int (*wait)(struct t_file *f, uint64_t deadline))
 {
 	uint64_t deadline;

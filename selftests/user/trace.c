@@ -171,8 +171,8 @@ TEST_F(trace, a_send_from_kick_to_event)
 
 	ASSERT_EQ(0, t_pair_connect(&self->p));
 	/*
-	 * Wait until the queue asks for kicks.  Before, the thread that establishes the connection
-	 * would post the request itself, without a kick.
+	 * Wait until the queue asks for kicks.  Until then, the thread that establishes the
+	 * connection would post the request itself, without a kick.
 	 */
 	while (!(self->p.ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK))
 		usleep(1000);

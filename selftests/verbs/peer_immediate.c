@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A peer that uses libibverbs completes the receives of the DAT side by requests that are not DAT
- * messages: RDMA writes and sends with immediate data.  The completion of a receive by an RDMA
- * write has the length of the write, which may be longer than the receive.
+ * messages: RDMA writes and sends with immediate data.  If an RDMA write completes a receive, the
+ * completion reports the length of the write, which may be longer than the receive.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -99,8 +99,8 @@ static struct ibv_qp *v_connect(struct rdma_cm_id *id, struct ibv_pd *pd, struct
  * Post the request at realtime priority.
  *
  * The DAT side disconnects when it receives the request.  rxe of Linux 6.1 runs the receive path of
- * the DAT side inside this post, and accesses the QP of the DAT side once more afterwards.
- * SCHED_FIFO keeps the thread that destroys that QP from running before.
+ * the DAT side inside this post, and accesses the QP of the DAT side once more afterwards.  Another
+ * thread destroys that QP.  SCHED_FIFO keeps this thread from running before the access.
  */
 static int v_post(struct ibv_qp *qp, struct ibv_send_wr *wr)
 {

@@ -8,7 +8,7 @@
 
 #define ARENA_SIZE	(sizeof(void *) == 8 ? (size_t)4 << 30 : (size_t)64 << 20)
 #define ARENA_LEAST	((size_t)1 << 20)
-#define ARENA_STEP	((size_t)64 << 10)	/* bytes that become accessible at a time */
+#define ARENA_STEP	((size_t)64 << 10)	/* number of bytes that one step makes accessible */
 #define QUARANTINE	1024	/* number of later frees before a freed slot is reused */
 
 uintptr_t du_arena_base;
@@ -19,7 +19,10 @@ static size_t arena_size, arena_usable;
 static struct du_slot *free_first, **free_last = &free_first;
 static size_t free_count;
 
-/* Reserve address space.  RLIMIT_AS or mlockall() may leave little: retry with 1/16 of the size. */
+/*
+ * Reserve address space.  If the reservation fails, for example because of RLIMIT_AS or mlockall(),
+ * retry with 1/16 of the size.
+ */
 static int arena_reserve(void)
 {
 	size_t size;
@@ -71,8 +74,8 @@ static struct du_slot *slot_reuse(void)
 		free_last = &free_first;
 	free_count--;
 	/*
-	 * Clear all of the slot but the type, because other threads may read the type without a
-	 * lock.
+	 * Clear the slot, but do not write to its type, because other threads may read the type
+	 * without a lock.
 	 */
 	memset((char *)slot + sizeof(slot->type), 0, DU_SLOT_SIZE - sizeof(slot->type));
 	return slot;

@@ -2,8 +2,9 @@
 /*
  * The arena: memory for the objects behind handles.  A handle is the address of a slot.
  *
- * The arena is never unmapped, so the library may read a slot through any handle.  The type in the
- * slot tells a valid handle from a stale handle.  The address tells a handle from garbage.
+ * The arena is never unmapped, so the library may read a slot through any handle.  The address
+ * shows whether a value from the program can be a handle at all.  The type in the slot then shows
+ * whether the handle is valid or stale.
  */
 #ifndef DU_ARENA_H
 #define DU_ARENA_H

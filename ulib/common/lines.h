@@ -23,7 +23,7 @@ int du_next_line(struct du_span *text, struct du_span *line);
 
 /*
  * Like isspace() in the C locale, but without the newline.  isspace() itself depends on the locale,
- * and a file must have one meaning in every locale.
+ * but a file must have the same meaning in every locale.
  */
 int du_is_blank(char c);
 

@@ -36,7 +36,8 @@ static inline void du_lock_pause(int spins)
 }
 
 /*
- * This slow path is not inlined, because the callers of du_lock() would then save more registers.
+ * This slow path is not inlined.  Otherwise the callers of du_lock() would have to save more
+ * registers.
  */
 static void __attribute__((noinline, cold, unused)) du_lock_wait(struct du_lock *l)
 {

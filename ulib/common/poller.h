@@ -32,8 +32,8 @@ int du_poller_set(int fd, uint32_t idle_us);
 int du_poller_start(struct du_poller *p, int fd);
 
 /*
- * Wait until the poller thread has ended.  The caller ends the thread first, by du_poller_set(fd,
- * 0) or by closing the device.
+ * Wait until the poller thread has ended.  Before this call, the caller makes the thread end: it
+ * calls du_poller_set(fd, 0) or closes the device.
  */
 void du_poller_end(struct du_poller *p);
 

@@ -42,7 +42,10 @@ struct du_queue {
 	uint32_t			bit;
 };
 
-/* Set the fields that stay when the ring is replaced.  du_queue_move() sets the other fields. */
+/*
+ * Set the fields that keep their values when the ring is replaced.  du_queue_move() sets the other
+ * fields.
+ */
 static inline void du_queue_init(struct du_queue *q, int fd, __u32 *doorbell, uint32_t bell,
 				 uint32_t shift, const struct dat_queue_status *status,
 				 int single)
@@ -83,7 +86,10 @@ static inline void *du_queue_entry(struct du_queue *q)
 	return q->entries + ((uint64_t)(q->tail & q->mask) << q->shift);
 }
 
-/* Returns whether the driver asks for a kick at the current tail.  Called after barrier (C). */
+/*
+ * Returns whether the driver asks for a kick and the tail has reached the value at which the driver
+ * needs the kick.  Called after barrier (C).
+ */
 static inline int du_queue_needs_kick(const struct du_queue *q)
 {
 	const struct dat_queue_status *st = q->status;

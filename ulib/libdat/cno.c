@@ -2,9 +2,9 @@
 /*
  * Consumer notification objects.
  *
- * Each CNO with an agent has a thread, which calls the agents of the CNO.  The first agent starts
- * the thread, which runs until the CNO is freed.  The driver counts triggers, so no trigger is lost
- * while the thread is not waiting.
+ * Each CNO with an agent has a thread, which calls the agents of the CNO.  The thread is started
+ * when the first agent is set, and runs until the CNO is freed.  The driver counts triggers, so no
+ * trigger is lost while the thread is not waiting.
  */
 #include <errno.h>
 #include <signal.h>
@@ -37,8 +37,8 @@ static void cno_run_agent(struct udat_cno *cno, uint32_t generation, struct udat
 }
 
 /*
- * Flag of the current thread: its agent has freed the CNO, so the thread must not access the CNO
- * again.
+ * Flag of the current thread: an agent that this thread called has freed the CNO, so the thread
+ * must not access the CNO again.
  */
 static __thread int cno_gone;
 
@@ -59,7 +59,7 @@ static void *cno_thread(void *arg)
 		if (cno_gone)
 			return NULL;
 	} while (!ret || ret == -EINTR);
-	/* The CNO has been freed.  Call the agent that is still set, without an EVD. */
+	/* The CNO has been freed.  If an agent is still set, call it, and pass no EVD. */
 	cno_run_agent(cno, cno->armed + 1, NULL);
 	return NULL;
 }
@@ -117,7 +117,8 @@ static DAT_RETURN cno_set_agent(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT ag
 	if (agent.proxy_agent_func && !cno->has_thread)
 		ret = cno_start_thread(cno);
 	/*
-	 * If the thread did not start, set the old agent again: nothing would call the new agent.
+	 * If the thread could not be started, set the old agent again, because no thread would call
+	 * the new agent.
 	 */
 	if (ret)
 		cno->agent = former;
@@ -262,8 +263,8 @@ UDAT_EXPORT DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeo
 	ia = cno->obj.ia;
 	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
 	/*
-	 * dat_ia_close() revokes the handles before it reads @waiters.  If the close did not count
-	 * this thread, this lookup finds no handle.
+	 * dat_ia_close() revokes the handles before it reads @waiters.  So if the close has not
+	 * counted this thread as a waiter, the following lookup finds that the handles are invalid.
 	 */
 	if (udat_ia(ia) && udat_cno(cno))
 		rc = cno_wait(cno, timeout, &evd);

@@ -90,7 +90,7 @@ static int number(const char **s, unsigned int *n)
 	return digits > 0;
 }
 
-/* Returns whether @s is a version like "1.2" without further characters. */
+/* Returns whether @s consists of a version like "1.2" and of nothing else. */
 static int version(const char *s, unsigned int *major, unsigned int *minor)
 {
 	return number(&s, major) && *s++ == '.' && number(&s, minor) && !*s;
@@ -148,8 +148,8 @@ static const char *parse_line(struct line *l, struct conf_entry *e)
 		if (wrong || !f[n])
 			break;
 		/*
-		 * Stop at a line for another version of DAT, because its other fields may have any
-		 * form.
+		 * If the line is for another version of DAT, do not read its other fields, because
+		 * they may have any form.
 		 */
 		if (n == API_VERSION)
 			wrong = parse_api_version(f[n], e);

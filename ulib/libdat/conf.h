@@ -23,7 +23,7 @@
 #define CONF_BAD_MAX	20		/* max. malformed lines reported one by one */
 
 /*
- * struct conf_entry - a line of dat.conf; the strings are valid during the call of conf_entry_fn()
+ * struct conf_entry - a line of dat.conf; the strings are valid only while conf_entry_fn() runs
  * @ia_name: name of the IA; not empty, at most CONF_NAME_MAX bytes
  * @major, @minor: version of the API; @major is 1
  * @threadsafe: 1 if the library is safe for threads, otherwise 0

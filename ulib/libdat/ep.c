@@ -270,7 +270,7 @@ void udat_ep_unfeed(const struct udat_ep *ep)
 	udat_evd_unfeed(ep->recv_evd, recv_feed(ep));
 }
 
-/* Returns true if @handle is not NULL and is not an EVD of @ia that accepts @stream. */
+/* Returns false if @handle is NULL, or is an EVD of @ia that accepts @stream; otherwise true. */
 static int evd_bad(const struct udat_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream)
 {
 	struct udat_evd *evd;
@@ -465,7 +465,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	UDAT_FORWARD(ep_handle, ep_free);
 	if (!ep)
 		return bad;
-	/* Refuse the free while an RSP or a connection request owns the EP. */
+	/* Refuse to free the EP while an RSP or a connection request owns it. */
 	if (ep->stage)
 		return udat_state_error(ep->stage);
 	rc = udat_obj_free(&ep->obj, UDAT_TYPE(EP), DAT_OBJ_EP, bad,

@@ -64,7 +64,7 @@ static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MAS
 #undef TAKE
 }
 
-/* Change @next, a copy of the EP, to the parameters in @mask. */
+/* Copy the parameters in @mask from @param to @next, which is a copy of the EP. */
 static void take_param(struct udat_ep *next, const DAT_EP_PARAM *param, DAT_EP_PARAM_MASK mask)
 {
 	if (mask & DAT_EP_FIELD_PZ_HANDLE)
@@ -96,8 +96,8 @@ static DAT_RETURN next_check(const struct udat_ep *ep, struct udat_ep *next,
 	if (udat_ep_attr_unsupported(&next->attr))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	/*
-	 * This call also lowers the limits of segments in RDMA operations to max_request_iov,
-	 * because an entry of the new ring holds only that number of segments.
+	 * This call also lowers the maximum numbers of segments in RDMA operations to
+	 * max_request_iov, because an entry of the new ring has room only for that many segments.
 	 */
 	udat_ep_attr_complete(ia, &next->attr);
 	return DAT_SUCCESS;
@@ -173,8 +173,8 @@ static DAT_RETURN ep_modify_made(struct udat_ep *ep, struct udat_ep *next)
 	DAT_RETURN rc;
 
 	/*
-	 * Do this before the queue locks are taken, because ia->lock is an outer lock.  If the
-	 * modification fails, the notes do no harm.
+	 * This call takes ia->lock, which is an outer lock, so make the call before the queue locks
+	 * are taken.  The call does no harm if the modification fails later.
 	 */
 	ep_defer_on_old_evds(ep, next);
 	du_lock(&ep->sq.lock);

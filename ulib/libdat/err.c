@@ -43,8 +43,8 @@ DAT_RETURN dat_err_from_errno(int err)
 		if (errnos[i].err == err)
 			return DAT_ERR(errnos[i].type, errnos[i].subtype);
 	/*
-	 * The driver returns ENOTTY, E2BIG, or an errno that dat_ioctl.h does not specify only
-	 * because of a bug.
+	 * If the driver returns ENOTTY, E2BIG, or an errno that dat_ioctl.h does not specify, there
+	 * is a bug.
 	 */
 	return DAT_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 }

@@ -68,7 +68,7 @@ err_drop:
 	return rc;
 }
 
-/* Returns true if @handle is not NULL and is not a CNO of @ia. */
+/* Returns false if @handle is NULL, or is a CNO of @ia; otherwise true. */
 static int cno_bad(const struct udat_ia *ia, DAT_CNO_HANDLE handle)
 {
 	struct udat_cno *cno = udat_cno(handle);
@@ -199,8 +199,9 @@ static int evd_occupy(struct udat_evd *evd)
 
 /*
  * Correct the SRQs' counts of outstanding buffers when an EVD is freed with events in its ring.
- * @by is 1 before the free, because the buffers of these events are no longer outstanding.  @by is
- * -1 if the driver refused the free.  The EPs that the events name exist as long as the EVD.
+ * Before the free, the caller passes 1 as @by, because the free ends the use of the buffers of
+ * these events.  If the driver refuses the free, the caller passes -1 to undo the correction.  The
+ * EPs that the events name exist as long as the EVD.
  */
 static void evd_disown_srq(struct udat_evd *evd, int by)
 {

@@ -7,8 +7,8 @@
 
 /*
  * Commit the resize under evd->lock, so that no thread takes events from the old ring after the
- * commit.  Events that arrive after the commit are only in the new ring, but the common tail counts
- * them.
+ * commit.  Events that arrive after the commit are only in the new ring, but the tail, which
+ * belongs to both rings, counts these events too.
  */
 static int evd_commit(struct udat_evd *evd, struct udat_ring_change *c,
 		      const struct dat_evd_resize *arg)

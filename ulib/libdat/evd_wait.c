@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Dequeue and wait.  A dequeue usually only reads shared memory.  A wait makes the driver sleep
- * only if the ring holds too few events.
+ * Dequeue and wait.  A dequeue usually only reads shared memory.  A wait calls the driver, in which
+ * the thread sleeps, only if the ring contains too few events.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,8 +17,8 @@
  */
 #define SPIN_LONG	256	/* number of polls of the ring */
 #define SPIN_SHORT	4
-#define SPIN_MISSES	4	/* failed long spins before spins become short */
-#define SPIN_PROBE	64	/* failed spins before another long spin is tried */
+#define SPIN_MISSES	4	/* number of failed long spins before spins become short */
+#define SPIN_PROBE	64	/* number of failed spins before a long spin is tried again */
 
 /*
  * The functions to_*() convert an event of the driver to an event of DAT, one per kind of stream.
@@ -81,8 +81,9 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 	if (!ep || !eqe->len || eqe->len > sizeof(ep->pd))
 		return;
 	/*
-	 * The EP now uses another connect EVD, so the event belongs to a connection before the last
-	 * reset.  The private data of that connection is gone, and the page may be unmapped.
+	 * If the EP now uses another connect EVD, the event belongs to a connection that ended
+	 * before the last reset of the EP.  The private data of that connection is gone, and the
+	 * page that contained it may be unmapped.
 	 */
 	if (ep->connect_evd != evd)
 		return;
@@ -93,8 +94,8 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 }
 
 /*
- * Handle the first part of an event that is not a DTO, before the head advances.  @eqe is a copy of
- * the event, which evd_translate() reads after the head has advanced.
+ * Do the first part of the work for an event that is not a DTO.  Called before the head advances.
+ * @eqe is a copy of the event, because evd_translate() reads @eqe after the head has advanced.
  */
 static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 						     const struct dat_eqe *eqe,
@@ -112,8 +113,8 @@ static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 }
 
 /*
- * Take the next event.  The caller holds evd->lock.  Access EPs only before the head advances,
- * because the slot of a freed EP may be reused after that.
+ * Take the next event.  The caller holds evd->lock.  This function accesses EPs only before the
+ * head advances, because afterwards the slot of a freed EP may be reused.
  */
 static inline void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
 {
@@ -132,8 +133,8 @@ static inline void evd_take(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT
 }
 
 /*
- * Handle the second part of an event that is not a DTO.  This part may take locks, and accesses no
- * EP.
+ * Do the second part of the work for an event that is not a DTO.  This part may take locks, and
+ * accesses no EP.
  */
 static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 						    const struct dat_eqe *eqe,
@@ -224,7 +225,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *eve
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (!event)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	/* Take no lock to find the queue empty. */
+	/* Check without the lock whether the queue is empty. */
 	if (!du_events_count(&evd->events) &&
 	    !__atomic_load_n(&evd->waiting, __ATOMIC_RELAXED) && evd_stays_empty(evd))
 		return queue_empty(evd);
@@ -303,8 +304,8 @@ static int evd_spin(struct udat_evd *evd, uint32_t threshold)
 }
 
 /*
- * If the ring is empty and busy polling is on, make the driver poll the device before the wait
- * sleeps.  If the ring holds events, return at once.
+ * Called before a wait sleeps.  If the ring is empty and busy polling is on, make the driver poll
+ * the device.  Returns true if the driver was made to poll, and has found events.
  */
 static int evd_look_before(struct udat_evd *evd, DAT_TIMEOUT timeout)
 {
@@ -332,8 +333,8 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 	if (evd_look_before(evd, timeout) && du_events_count(&evd->events) >= threshold)
 		return DAT_SUCCESS;
 	/*
-	 * Do not spin if the EVD has a CNO: until the driver knows of the waiter, events trigger
-	 * the CNO.
+	 * Do not spin if the EVD has a CNO, because events trigger the CNO until the driver knows
+	 * that a thread waits.
 	 */
 	if (!__atomic_load_n(&evd->cno, __ATOMIC_RELAXED) && evd_spin(evd, threshold))
 		return DAT_SUCCESS;
@@ -362,8 +363,8 @@ static DAT_RETURN evd_enter(struct udat_evd *evd, DAT_COUNT threshold)
 }
 
 /*
- * End the wait.  If @eqe is not NULL, take an event first.  Returns the number of events that are
- * left.
+ * If @eqe is not NULL, take an event.  Then end the wait.  Returns the number of events that are
+ * left in the ring.
  */
 static DAT_COUNT evd_leave(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
 {
@@ -407,8 +408,8 @@ UDAT_EXPORT DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeo
 	ia = evd->obj.ia;
 	__atomic_fetch_add(&ia->waiters, 1, __ATOMIC_SEQ_CST);
 	/*
-	 * dat_ia_close() revokes the handles before it reads @waiters.  If the close did not count
-	 * this thread, this lookup finds no handle.
+	 * dat_ia_close() revokes the handles before it reads @waiters.  So if the close has not
+	 * counted this thread as a waiter, the following lookup finds that the handles are invalid.
 	 */
 	rc = udat_ia(ia) && udat_evd(evd) ? evd_enter(evd, threshold) :
 					    DAT_ERR(DAT_ABORT, DAT_NO_SUBTYPE);

@@ -29,7 +29,7 @@ static inline const DAT_PROVIDER *udat_foreign(DAT_HANDLE handle)
 
 /*
  * If the handle belongs to another provider, call that provider's function @slot and return its
- * result from the calling function.  The arguments after @slot are the ones that follow the handle.
+ * result from the calling function.  The arguments after @slot are passed on after the handle.
  */
 #define UDAT_FORWARD(handle, slot, ...)						\
 	do {									\

@@ -5,7 +5,7 @@
 #include "foreign.h"
 #include "libdat.h"
 
-#define DEFERRED_MANY	4096	/* above this number, search all queued events */
+#define DEFERRED_MANY	4096	/* if more slots are deferred, all queued events are searched */
 
 void udat_list_init(struct udat_obj *head)
 {
@@ -70,8 +70,8 @@ static void deferred_sweep(struct udat_ia *ia)
 }
 
 /*
- * Mark all objects that queued events of @evd name.  Returns 0, or -1 if a dequeued connection
- * request is still being translated.
+ * Mark all objects that are named by queued events of @evd.  Returns 0, or -1 if a dequeued
+ * connection request is still being translated.
  */
 static int evd_mark_named(struct udat_evd *evd)
 {

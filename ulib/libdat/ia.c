@@ -90,8 +90,8 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 	ia->fd = du_dev_open(DU_DEV_DAT, 1);
 	if (ia->fd < 0) {
 		/*
-		 * Without the driver no adapter exists.  These errors mean a lack of resources
-		 * instead.
+		 * If the driver is not loaded, no adapter exists.  But the following errors mean
+		 * that resources are short.
 		 */
 		if (ia->fd == -EMFILE || ia->fd == -ENFILE || ia->fd == -ENOMEM)
 			rc = dat_err_from_errno(-ia->fd);
@@ -326,7 +326,7 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->srq_supported = ia->info.max_srqs ? DAT_TRUE : DAT_FALSE;
 	attr->srq_watermarks_supported = 0x001;	/* low watermark only */
 	attr->srq_info_supported = 0x11;	/* counts of available and outstanding buffers */
-	attr->ep_recv_info_supported = 0x11;	/* allocated count and span, without an SRQ */
+	attr->ep_recv_info_supported = 0x11;	/* buffers and span, only if the EP has no SRQ */
 	attr->rdma_write_for_rdma_read_req =
 		ia->info.flags & DAT_IA_FLAG_IWARP ? DAT_TRUE : DAT_FALSE;
 }

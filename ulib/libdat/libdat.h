@@ -15,9 +15,10 @@
  *    └ udat_cr           connection request; made when its event is dequeued
  *
  * A handle is the address of an object, which is a slot of the arena.  The slot stays readable for
- * ever, and its type says whether the object is alive.  The library keeps no copy of the state and
- * the indices in the driver's pages.  A call with a handle of another provider is passed on to that
- * provider before any other check: see foreign.h and provider.h.
+ * ever, and its type says whether the object is alive.  The driver stores states and indices in
+ * pages that it shares with the process, and the library keeps no copy of them.  A call with a
+ * handle of another provider is passed on to that provider before any other check: see foreign.h
+ * and provider.h.
  *
  * When an object is freed, queued events may still name the object.  The slot of the object is then
  * freed later, when the consumer has dequeued those events.  So an old event never names a new
@@ -66,7 +67,7 @@
  * @defer_mark: event index for each EVD in @defer_evd: the slot of the freed object is reused only
  *	when the EVD's head has reached the index; protected by ia->lock
  * @defer_overflow: flag: @defer_evd was too short for all EVDs; protected by ia->lock
- * @defer_named: flag: the last search found a queued event that names the object; protected by
+ * @defer_named: flag: the last search has found a queued event that names the object; protected by
  *	ia->lock
  */
 struct udat_obj {
@@ -176,7 +177,7 @@ struct udat_cno {
 
 /*
  * struct udat_spin - adaptive spinning before a wait sleeps
- * @looks: number of times that a wait polls the ring before it sleeps
+ * @looks: number of polls of the ring before a wait sleeps
  * @misses: number of consecutive waits whose polls found too few events
  */
 struct udat_spin {
@@ -263,8 +264,8 @@ struct udat_rmr {
  * @submit: mapped struct dat_submit and RQEs; changed under @rq.lock
  * @status: mapped struct dat_status
  * @rq: queue of posted buffers
- * @reaped: number of buffers whose completions were dequeued, and which are no longer outstanding;
- *	atomic
+ * @reaped: number of buffers that are no longer outstanding, because their completions were
+ *	dequeued, or were in an EVD that was freed; atomic
  */
 struct udat_srq {
 	struct udat_obj		obj;

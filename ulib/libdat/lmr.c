@@ -7,7 +7,7 @@
 #include "foreign.h"
 #include "libdat.h"
 
-/* Allocates the missing parts of the table.  The caller holds ia->lock. */
+/* Allocate the missing parts of the table.  The caller holds ia->lock. */
 static struct udat_lmr **lmr_make_place(struct udat_ia *ia, uint32_t context)
 {
 	uint32_t index = context & UDAT_LMR_MASK;

@@ -43,9 +43,10 @@ int udat_check_range(struct udat_ia *ia, const DAT_LMR_TRIPLET *seg)
 }
 
 /*
- * Check the segments of a local IOV, which is the third argument of every caller.  @need:
- * privileges that the operation requires.  @need never includes local read, because existing
- * programs send from memory that is registered only for local write.
+ * Check the segments of a local IOV.  An error names argument 3, because the IOV is argument 3 of
+ * all DAT functions that call this function.  @need contains the privileges that the operation
+ * requires.  @need never includes local read, because existing programs send from memory that is
+ * registered only for local write.
  */
 DAT_RETURN udat_check_iov(struct udat_ia *ia, struct udat_pz *pz, DAT_COUNT n,
 			  const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need,

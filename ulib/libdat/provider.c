@@ -130,8 +130,9 @@ static int opened_load(struct opened *o, struct udat_conf *c, const DAT_PROVIDER
 	DAT_RETURN_SUBTYPE why = DAT_NO_SUBTYPE;
 
 	/*
-	 * A library that is loaded was already searched by opened_find().  A library that is being
-	 * loaded has itself requested this IA.  In both cases, do not load the library again.
+	 * If the library is loaded already, opened_find() has searched its tables without success.
+	 * If the library is being loaded now, the library itself has requested this IA.  In both
+	 * cases, do not load the library again.
 	 */
 	if (c->loading || library_load(c))
 		return 0;

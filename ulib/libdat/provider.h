@@ -14,7 +14,7 @@
 
 #include <dat/dat_registry.h>
 
-#define UDAT_ALIAS_SIZE	72	/* size of a device name; DAT_NAME_SIZE of the driver */
+#define UDAT_ALIAS_SIZE	72	/* size of a device name; same as the driver's DAT_NAME_SIZE */
 
 /*
  * struct udat_conf - a line of dat.conf; never freed
@@ -61,7 +61,8 @@ DAT_RETURN_SUBTYPE udat_mismatch(const DAT_PROVIDER_INFO *have, const DAT_PROVID
 
 /*
  * Find an entry that matches @want, and take a reference, which keeps the entry registered.  If no
- * entry matches, returns NULL, and increases *@why to the mismatch of the closest entry.
+ * entry matches, returns NULL, and sets *@why to the mismatch of the entry that matches best,
+ * unless *@why is already greater.
  */
 struct udat_registered *udat_registered_get(const DAT_PROVIDER_INFO *want,
 					    const DAT_PROVIDER **provider,

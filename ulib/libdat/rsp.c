@@ -65,7 +65,7 @@ static DAT_RETURN rsp_listen(struct udat_rsp *rsp)
 		rsp->obj.id = arg.id;
 	pthread_mutex_unlock(&ia->lock);
 	/*
-	 * The request came before @obj.id was stored, so udat_rsp_spend() could not free the
+	 * If the request came before @obj.id was stored, udat_rsp_spend() could not free the
 	 * listener.
 	 */
 	if (spent)

@@ -116,8 +116,9 @@ static int through_window(const struct rsm_xfer *x, char *window)
 	else
 		rsm_copy(x->data, at, x->count * x->width, x);
 	/*
-	 * A cut first changes the generation, and then replaces the pages of the window.  If the
-	 * generation has not changed by now, all data was copied to or from the segment.
+	 * When the connection is cut, the driver first changes the generation, and then replaces
+	 * the pages of the window.  So if the generation has not changed yet, all data was copied
+	 * to or from the segment.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return rsm_import_cut(x->imp) ? RSMERR_CONN_ABORTED : RSM_SUCCESS;
@@ -243,7 +244,7 @@ RSM_API int rsm_memseg_import_put(rsm_memseg_import_handle_t im_memseg, off_t of
  * @entry: index in @e of each element of @part
  * @parts: number of elements in @part
  * @odd: flag: the driver must check the vector, because an entry exceeds the segment or its local
- *	memory, or is an empty entry of a local memory
+ *	memory, or because an empty entry has a local memory handle
  */
 struct vector {
 	struct rsm_import	*imp;
@@ -303,7 +304,7 @@ static int vector_translate(struct vector *v, const rsm_iovec_t *io)
 	return RSM_SUCCESS;
 }
 
-/* Make the driver transfer the entries from index *@done on. */
+/* Make the driver transfer the entry at index *@done and all later entries. */
 static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *done)
 {
 	struct dat_rsm_io arg = {
@@ -311,7 +312,7 @@ static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *do
 		.entries = (uintptr_t)&v->e[*done],
 	};
 	uint32_t generation = rsm_mem_generation(v->imp->seg.ctx);
-	/* Complete all earlier puts first. */
+	/* Before this transfer, complete all earlier puts. */
 	int ret = rsm_ring_drain(v->imp, 1);
 
 	if (ret)
@@ -326,7 +327,7 @@ static int vector_by_driver(const struct vector *v, uint32_t flags, uint32_t *do
 
 /*
  * Transfer the vector through the ring.  Returns RSM_BY_DRIVER if the driver must transfer the
- * entries from index *@done on.
+ * entry at index *@done and all later entries.
  */
 static int vector_by_ring(const struct vector *v, uint32_t flags, uint32_t *done)
 {
@@ -339,8 +340,8 @@ static int vector_by_ring(const struct vector *v, uint32_t flags, uint32_t *done
 	/* An empty entry counts as done when all entries before it are done. */
 	*done = parts < v->parts ? v->entry[parts] : v->n;
 	/*
-	 * While rsm_ring_parts() waited for parts in flight, the whole vector may have completed.
-	 * Then ignore the signal.
+	 * After the signal, rsm_ring_parts() has waited for the parts in flight.  If this wait has
+	 * completed the whole vector, ignore the signal.
 	 */
 	if (ret == RSMERR_INTERRUPTED && *done == v->n)
 		ret = RSM_SUCCESS;
@@ -366,8 +367,8 @@ static int vector_go(const struct vector *v, uint32_t flags, uint32_t *done)
 	int ret = RSM_BY_DRIVER;
 
 	/*
-	 * All checks have passed except the check of the memory, so the ring may be used.  If there
-	 * is no ring yet, vector_by_driver() makes one.
+	 * If @odd is not set, the vector has passed every check but the check of the memory, so the
+	 * ring may be used.  If there is no ring yet, vector_by_driver() makes one.
 	 */
 	if (v->parts && !v->odd && __atomic_load_n(&v->imp->ring, __ATOMIC_ACQUIRE))
 		ret = vector_by_ring(v, flags, done);

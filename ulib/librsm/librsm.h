@@ -40,7 +40,7 @@ enum rsm_type {
  * @fd: open /dev/rsm
  * @foreign: flag: the context belongs to the parent process
  * @slots: mapped array of struct dat_rsm_slot, which the driver writes
- * @mem: slot of the address space, in @slots
+ * @mem: slot in @slots that contains the generation of the address space
  * @poller: poller thread, started if RSM_POLLER_US is set
  * @poller_asked: flag: RSM_POLLER_US has been evaluated; protected by ctx_lock
  */

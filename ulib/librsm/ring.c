@@ -25,8 +25,8 @@
  */
 #define SPIN_LONG	4000	/* number of polls of the status */
 #define SPIN_SHORT	50
-#define SPIN_MISSES	4	/* failed long spins before spins become short */
-#define SPIN_PROBE	64	/* failed spins before another long spin is tried */
+#define SPIN_MISSES	4	/* number of failed long spins before spins become short */
+#define SPIN_PROBE	64	/* number of failed spins before a long spin is tried again */
 
 #define SLOT_BUSY	1
 #define SLOT_AWAITED	2
@@ -83,8 +83,8 @@ static int ring_spin(struct rsm_ring *r, uint32_t index)
 			return 1;
 		}
 		/*
-		 * The driver does not process the ring before a kick.  If the entry is not done
-		 * now, stop polling.
+		 * If the driver needs a kick, it does not process the ring until the kick.  So
+		 * check the entry once more, and stop polling.
 		 */
 		if (rsm_ring_needs_kick(r))
 			return rsm_ring_done(r, index);
@@ -166,8 +166,8 @@ int rsm_ring_fits(struct rsm_ring *r, uint32_t n)
 }
 
 /*
- * Wait until the oldest entry is done, without the lock.  If the thread has to sleep, it sleeps
- * until half of the entries are done, to avoid a sleep per entry.
+ * Drop the lock, wait until the oldest entry is done, and take the lock again.  If the thread has
+ * to sleep, it sleeps until half of the entries are done, to avoid a sleep per entry.
  */
 static int ring_wait_for_room(const struct rsm_import *imp, int interruptible)
 {
@@ -311,8 +311,8 @@ struct rsm_ring *rsm_ring_make(struct rsm_import *imp)
 			__atomic_store_n(&imp->ring, r, __ATOMIC_RELEASE);
 		} else if (ret == RSMERR_BAD_CTLR_HNDL) {
 			/*
-			 * All other errors are temporary: the next transfer tries again to make a
-			 * ring.
+			 * Only this error is permanent.  After any other error, the next transfer
+			 * tries again to make a ring.
 			 */
 			__atomic_store_n(&imp->no_ring, 1, __ATOMIC_RELEASE);
 		}

@@ -5,6 +5,9 @@
  * A thread holds the lock of the ring while it writes entries and copies the data of puts.  A
  * thread never holds the lock during a wait or a system call.  So several threads may use an
  * import, and each thread waits only for its own entries.
+ *
+ * A position in the data area counts the bytes that have been allocated since the ring was created,
+ * so it may exceed the size of the area.  The position modulo the size is the offset in the area.
  */
 #ifndef LIBRSM_RING_H
 #define LIBRSM_RING_H
@@ -14,9 +17,9 @@
 
 /*
  * struct ring_slot - state of an entry
- * @end: position of the end of the entry's data, as a count of bytes allocated
- * @busy: SLOT_BUSY if the entry is a get whose data is not copied yet; SLOT_AWAITED if a thread
- *	also sleeps until the copy; otherwise 0
+ * @end: position in the data area at which the entry's data ends
+ * @busy: SLOT_BUSY if the entry is a get whose data is not copied yet; SLOT_AWAITED if, in
+ *	addition, a thread sleeps until the data is copied; otherwise 0
  */
 struct ring_slot {
 	uint32_t	end;
@@ -35,7 +38,7 @@ struct ring_slot {
  *	larger transfers are split
  * @slots: state of each entry
  * @looks: number of polls before a wait sleeps; all threads adapt it without a lock
- * @misses: number of consecutive waits that @looks polls did not complete
+ * @misses: number of consecutive waits that had to sleep after @looks polls
  * @lock: lock that protects the fields below
  * @tail: number of entries written
  * @shown: number of entries published to the driver
@@ -89,10 +92,7 @@ static inline int rsm_ring_needs_kick(const struct rsm_ring *r)
 	return __atomic_load_n(&status->flags, __ATOMIC_ACQUIRE) & DAT_RSM_NEED_KICK;
 }
 
-/*
- * Returns the address of an entry's data.  @at: position of the data, as a count of bytes
- * allocated.
- */
+/* Returns the address of an entry's data.  @at is the position of the data in the data area. */
 static inline void *rsm_ring_data(const struct rsm_ring *r, uint32_t at)
 {
 	return (char *)r->data.va + (at & ((uint32_t)r->data.size - 1));
@@ -126,7 +126,7 @@ int rsm_ring_fits(struct rsm_ring *r, uint32_t n);
 int rsm_ring_reserve(const struct rsm_import *imp, uint32_t n, int interruptible);
 
 /*
- * Returns the position for @n bytes in the data area, as a count of bytes allocated.
+ * Returns the position in the data area at which the next @n bytes will be allocated.
  * rsm_ring_push() then allocates the bytes.
  */
 uint32_t rsm_ring_place(const struct rsm_ring *r, uint32_t n);

@@ -182,8 +182,8 @@ static int put_locked(struct stream *s, const struct piece *p, uint32_t *flush)
 	uint32_t at, index, i;
 
 	/*
-	 * Ask for a FLUSH even if the reservation fails: the FLUSH then fails too, and thereby
-	 * reports the failed put.
+	 * Set @dirty even if the reservation fails.  A FLUSH is then posted later, fails too, and
+	 * thereby reports the failed put.
 	 */
 	r->dirty = 1;
 	if (ret)
@@ -202,8 +202,8 @@ static int put_locked(struct stream *s, const struct piece *p, uint32_t *flush)
 }
 
 /*
- * Post a piece.  Large pieces are published at once, so that they are in flight while the next
- * piece is copied.
+ * Post a piece.  If the unpublished pieces have SHOW_BYTES or more in total, publish them, so that
+ * they are in flight while the next piece is copied.
  */
 static int put_piece(struct stream *s, const struct piece *p, uint32_t *flush)
 {
@@ -268,8 +268,8 @@ static int put(const struct rsm_xfer *x, uint64_t size)
 /*
  * struct got - the pieces of a get that are in flight, oldest first
  * @piece: array of pieces
- * @index: index of the entry of each piece
- * @at: position of the data of each piece, as a count of bytes allocated
+ * @index: for each piece, the index of its entry
+ * @at: for each piece, the position of its data in the data area
  * @first: number of pieces that have been retired
  * @next: number of pieces that have been posted
  * @bytes: total length of the pieces in flight

@@ -42,8 +42,8 @@ struct rsm_seg *rsm_seg_of(void *handle)
 }
 
 /*
- * Revoke the handle of @seg, unless the program still holds its descriptor.  The caller holds
- * seg->lock.
+ * Revoke the handle of @seg, unless the program still holds a reference to @seg->poll_fd.  The
+ * caller holds seg->lock.
  */
 int rsm_seg_revoke(struct rsm_seg *seg, uint32_t type)
 {
@@ -260,7 +260,8 @@ static int take_event(struct pollfd *fd)
 	else if (ret == RSMERR_TIMEOUT)
 		fd->revents = 0;
 	/*
-	 * After any other error, keep the revents of poll(), because the segment was freed or cut.
+	 * After any other error, keep the revents that poll() has set: the segment was freed, or
+	 * the connection was cut.
 	 */
 	return fd->revents != 0;
 }

@@ -313,8 +313,8 @@ int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVE
 		else
 			rc = dat_evd_wait(evd, timeout, 1, event, &nmore);
 		/*
-		 * DAT_INTERRUPTED_CALL: a signal, or a stop and continue, has interrupted the wait.
-		 * No event was taken.
+		 * DAT_INTERRUPTED_CALL means that no event was taken, because a signal interrupted
+		 * the wait, or because the process was stopped and continued.
 		 */
 	} while (DAT_GET_TYPE(rc) == DAT_QUEUE_EMPTY || DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL);
 	if (DAT_GET_TYPE(rc) == DAT_TIMEOUT_EXPIRED)

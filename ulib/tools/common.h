@@ -47,7 +47,7 @@ void tool_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noretur
 /* Print "prog: message" and exit with status 2, which means wrong usage. */
 void tool_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void tool_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Print the names of the return code and exit, unless @rc is DAT_SUCCESS. */
+/* If @rc is not DAT_SUCCESS, print the names of the return code and exit. */
 void tool_check(DAT_RETURN rc, const char *what);
 const char *tool_strerror(DAT_RETURN rc);
 
@@ -101,8 +101,8 @@ void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned i
 
 /*
  * Take the next event.  Wait at most @timeout_ms milliseconds, or without limit if @timeout_ms is
- * 0.  A signal does not end the wait.  If @poll is set, spin instead of sleeping, without a
- * timeout.  Returns 0 after the timeout, otherwise 1.
+ * 0.  A signal does not end the wait.  If @poll is set, spin instead of sleeping, and ignore
+ * @timeout_ms.  Returns 0 after the timeout, otherwise 1.
  */
 int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVENT *event);
 int tool_event(struct tool *t, int poll, unsigned int timeout_ms, DAT_EVENT *event);

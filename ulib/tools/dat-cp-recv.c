@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The receiver of dat-cp.  The main thread takes connection requests from an EVD of their own.
- * Each client has its own thread, EVD, protection zone and memory.  So a slow disk or a hostile
- * client does not delay other clients.
+ * The receiver of dat-cp.  The main thread takes connection requests from an EVD that carries no
+ * other events.  Each client has its own thread, EVD, protection zone and memory.  So a slow disk
+ * or a hostile client does not delay other clients.
  *
  * The receiver does not trust clients.  It strips directories from names, and checks sizes and
  * slots.  A file has no name until its digest has been verified, so a receiver that is killed

@@ -129,8 +129,8 @@ static void pump(struct sender *s, unsigned int limit_ms)
 }
 
 /*
- * Returns the next message to fill, and waits until it is free.  Sends complete in order, so the
- * messages are used in turn.
+ * Wait until the next message is free, and return it for the caller to fill.  Sends complete in
+ * order, so the messages are used in turn.
  */
 static struct cp_msg *next_message(struct sender *s)
 {
@@ -266,7 +266,7 @@ static int open_file(struct outgoing *o, const char *path, int quiet)
 	struct stat st;
 
 	*o = (struct outgoing) { .path = path, .progress.quiet = quiet };
-	/* O_NONBLOCK, because the open of a FIFO would wait for a writer. */
+	/* Use O_NONBLOCK, because open() of a FIFO would otherwise wait for a writer. */
 	o->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (o->fd < 0 || fstat(o->fd, &st)) {
 		tool_warn("cannot open %s: %s", path, strerror(errno));

@@ -15,7 +15,8 @@ static const char *const status_names[] = { "ok", "warn", "fail" };
 static int findings, as_json;
 
 /*
- * Split the text at the last arrow.  A file name may contain an arrow, but file names come first.
+ * Split the text at the last arrow, which begins the advice.  The text before it may contain arrows
+ * too, because it may contain file names.
  */
 static char *split(char *text)
 {

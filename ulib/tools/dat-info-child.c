@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Runs functions that may hang or crash in a child process. */
+/* Runs functions in a child process, because these functions may hang or crash. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

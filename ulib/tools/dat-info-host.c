@@ -35,7 +35,10 @@ static int is_loaded(const char *module)
 	return !access(path, F_OK);
 }
 
-/* Returns whether the file @list of this kernel names the module.  The module may be compressed. */
+/*
+ * Returns whether the module is listed in @list, a file in the module directory of this kernel.
+ * The module may be compressed.
+ */
 static int is_listed(const char *module, const char *list)
 {
 	char path[512], line[4096], want[64];

@@ -18,7 +18,7 @@
 #include "dat-info.h"
 
 #define SYS	"/sys/class/infiniband"
-#define UNKNOWN	"INTERFACE"	/* stands for an unknown interface in advice */
+#define UNKNOWN	"INTERFACE"	/* printed in advice if the interface is unknown */
 
 /*
  * struct port - a port of an RDMA device

@@ -67,8 +67,8 @@ static void object(struct user *u, const char *line, size_t type_len)
 }
 
 /*
- * Returns whether the "ia:" line names the adapter @device.  A file that opened "rxe0:1" shows that
- * name, which is another name for "rxe0".
+ * Returns whether the "ia:" line names the adapter @device.  If a process has opened the adapter
+ * "rxe0" by its other name, "rxe0:1", the line contains "rxe0:1".
  */
 static int is_of(const char *line, const char *device)
 {

@@ -57,7 +57,7 @@ static const struct entry *find(const struct names *names, const char *name)
 
 /*
  * Collect all names.  The names of adapters come first.  If two lines of dat.conf define the same
- * name, only the first line counts.
+ * name, only the first line is used.
  */
 static void names_get(struct names *names)
 {

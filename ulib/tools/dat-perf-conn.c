@@ -2,9 +2,9 @@
 /*
  * Memory, queues and connections of a run.
  *
- * The client makes one connection after the other, the idle connections last.  The private data of
- * each connection request describes the test.  After the last connection, both sides exchange the
- * addresses of their memory.
+ * The client makes the connections one after another.  First it makes the connections that carry
+ * messages, and then the idle connections.  The private data of each connection request describes
+ * the test.  After the last connection, both sides exchange the addresses of their memory.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -22,9 +22,9 @@
 #define HELLO_EVENT	0x1
 #define HELLO_SRQ	0x2
 #define HELLO_FLAGS	0x3
-#define CTRL_SIZE	64		/* bytes at the end of a slot that no test uses */
+#define CTRL_SIZE	64		/* bytes at the end of a slot; no test uses them */
 #define GATHER_MS	5000		/* server's timeout for the next connection in ms */
-#define GATHER_LOOKS	50		/* checks for a lost client during GATHER_MS */
+#define GATHER_LOOKS	50		/* number of checks for a lost client during GATHER_MS */
 
 /* The hello: private data of a connection request; big endian. */
 struct hello {
@@ -193,8 +193,8 @@ static int hello_good(const struct perf_opt *o)
 }
 
 /*
- * Parse the hello of a client.  Returns whether the hello is valid, by the rules for the command
- * line.
+ * Parse the hello of a client.  Returns whether the hello is valid according to the rules for the
+ * command line.
  */
 static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *session,
 			uint32_t *index)
@@ -221,8 +221,8 @@ static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *se
 /* --- connecting --------------------------------------------------------------------- */
 
 /*
- * Send the address and the key of @mem to the peer.  The message is built in the last bytes of the
- * first slot, which no test uses.
+ * Send the address and the key of @mem to the peer.  The message is built in the last CTRL_SIZE
+ * bytes of the first slot, because no test uses these bytes.
  */
 static void tell_where(struct perf *p)
 {
@@ -253,7 +253,7 @@ static void learn_where(struct perf *p)
 /*
  * Exchange the addresses of the buffers.  When the server is ready, it sends its address, and the
  * client then starts the test.  The server may receive the first messages of the test before its
- * own send has completed, and counts these messages.
+ * own send has completed.  The server counts these messages.
  */
 static void exchange(struct perf *p)
 {
@@ -395,8 +395,8 @@ static int accept_one(struct perf *p, struct perf_request *r)
 		}
 		/*
 		 * The client's first message may arrive before the event of the connection.  Ignore
-		 * a receive that failed, because the connection then ends, and the event of its end
-		 * is handled above.
+		 * a receive that failed: the connection then ends, and the event of its end is
+		 * handled above.
 		 */
 		if (dto->status == DAT_DTO_SUCCESS)
 			perf_count(p, &event);

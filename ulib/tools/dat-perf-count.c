@@ -2,7 +2,7 @@
 /*
  * Counts the system calls of a program that receives messages in a steady state.  The client runs
  * as a child process, and ptrace() stops the child at every system call.  The child makes two
- * special system calls, at the begin and at the end of the part to count.
+ * special system calls: one before and one after the system calls that are to be counted.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -60,12 +60,15 @@ static void child(struct perf *p)
 }
 
 struct count {
-	int		inside;		/* flag: after MARK_BEGIN, before MARK_END */
+	int		inside;		/* flag: the child is between MARK_BEGIN and MARK_END */
 	int		seen_end;
 	uint64_t	syscalls;
 };
 
-/* Count a system call.  Called when the child enters a system call or returns from one. */
+/*
+ * If the child enters a system call, count the call or note the mark.  Also called, without effect,
+ * when the child returns from a system call.
+ */
 static void count_entry(pid_t pid, struct count *c)
 {
 	struct __ptrace_syscall_info info;

@@ -46,8 +46,8 @@ static void next_turn(struct perf *p)
 }
 
 /*
- * Send a message of @len bytes from the offset @at of the memory.  Used for control messages, whose
- * length differs from that of the test.
+ * Send a message of @len bytes, which begins at the offset @at in the memory.  Used for control
+ * messages, whose length differs from the length of the test's messages.
  */
 void perf_post_send_from(struct perf *p, size_t at, uint32_t len)
 {
@@ -64,8 +64,8 @@ void perf_post_send(struct perf *p, uint32_t len)
 }
 
 /*
- * Post a request.  If @report is set, the request is signalled.  Its completion then stands for all
- * requests since the last signalled request of the connection.
+ * Post a request.  If @report is set, the request is signalled.  Its completion then also reports
+ * all requests that were posted on the connection after the previous signalled request.
  */
 static void post(struct perf *p, int report)
 {
@@ -249,7 +249,7 @@ static void run_bw(struct perf *p)
 		posted = post_batch(p, posted);
 		sent = p->sent;
 		reap_batch(p);
-		/* No send has completed.  The event was the server's final message. */
+		/* If no send has completed, the event was the server's final message. */
 		if (p->sent == sent)
 			continue;
 		p->stamps++;
@@ -296,7 +296,7 @@ static uint64_t read_progress(struct perf *p)
 }
 
 /*
- * Send messages, but not more than the client has posted receives for.  The server reads the
+ * Send messages, but never more than there are posted receives at the client.  The server reads the
  * client's progress by RDMA, because credit messages would add system calls to the client.
  */
 static void feed(struct perf *p)

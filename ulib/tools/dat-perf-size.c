@@ -22,7 +22,7 @@ static uint32_t wanted_recvs(const struct perf *p)
 	return p->opt.test == TEST_LAT ? PERF_LAT_RECVS : 4 * p->opt.window;
 }
 
-/* Returns the maximum number of completions of requests that are in the EVD at a time. */
+/* Returns the maximum number of completions of requests that the EVD contains at the same time. */
 static uint32_t request_events(const struct perf *p)
 {
 	const struct perf_opt *o = &p->opt;

@@ -42,7 +42,7 @@ extern const char *const perf_test_names[];
  * @idle: number of connections that carry no messages
  * @srq: flag: the server receives through an SRQ
  * @event: flag: wait for events instead of polling
- * @poller: time in microseconds that the driver's poller polls before it sleeps; 0 for no poller
+ * @poller: idle time in microseconds after which the driver's poller sleeps; 0 for no poller
  * @busy: time in microseconds that the driver polls the device if the EVD is empty; 0 for no
  *	polling
  */
@@ -73,8 +73,8 @@ struct perf_args {
 };
 
 /*
- * Values of cookies.  The cookie of a receive is COOKIE_RECV.  The cookie of a request holds the
- * number of requests that its completion stands for, and the number of the connection.
+ * Values of cookies.  The cookie of a receive is COOKIE_RECV.  The cookie of a request contains the
+ * number of requests that its completion reports, and the number of the connection.
  */
 #define COOKIE_RECV	1ULL
 
@@ -191,7 +191,7 @@ uint32_t perf_evd_entries(const struct perf *p);
  * end the server.
  */
 void perf_fail(struct perf *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
-/* Call perf_fail() with the names of the return code, unless @rc is DAT_SUCCESS. */
+/* If @rc is not DAT_SUCCESS, call perf_fail() with the names of the return code. */
 void perf_check(struct perf *p, DAT_RETURN rc, const char *what);
 void perf_drop(struct perf *p);
 void perf_prepare(struct perf *p);

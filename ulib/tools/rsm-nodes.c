@@ -83,7 +83,7 @@ static int number(const char *word, unsigned long max, uint32_t *out)
 	return 0;
 }
 
-/* Parse an IPv6 address.  In a link-local address, '%' and the name of an interface follow. */
+/* Parse an IPv6 address.  A link-local address ends with '%' and the name of an interface. */
 static int address6(const char *word, struct dat_rsm_node *e)
 {
 	struct addrinfo hints = {

@@ -34,8 +34,8 @@ static void report_lat(struct perf *p)
 }
 
 /*
- * Print the bandwidth.  The time includes the barrier at the end of the calls in explicit mode.
- * The rate is 0 if the clock shows no difference between start and end.
+ * Print the bandwidth.  In explicit mode, the time includes the barrier after the calls.  The rate
+ * is 0 if the clock shows no difference between start and end.
  */
 static void report_bw(const struct perf *p)
 {

@@ -34,7 +34,7 @@ extern const char *const perf_test_names[];
  * @explicit: flag: use explicit mode, with one barrier around all calls
  * @handle: flag: vectors use a local memory handle
  * @write_only: flag: the import has no read permission
- * @all: flag: measure all powers of two from 1 to MAX_ALL as sizes
+ * @all: flag: measure all sizes from 1 to MAX_ALL that are powers of two
  * @json: flag: print a JSON array
  * @controller: name of the controller
  * @serve: flag: export a segment and measure nothing
@@ -98,7 +98,7 @@ static inline int perf_vector(const struct perf_opt *o)
 	return o->op == OP_PUTV || o->op == OP_GETV;
 }
 
-/* rsm-perf.c: both functions exit with status 1; perf_check() returns if @ret is RSM_SUCCESS */
+/* rsm-perf.c: both functions exit with status 1, but perf_check() returns if @ret is RSM_SUCCESS */
 void perf_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void perf_check(int ret, const char *what);
 

@@ -18,8 +18,8 @@
  *   errno         means
  *   -----------   -------------------------------------------------------------
  *   ENOTTY        unknown ioctl number
- *   E2BIG         the excess of a longer structure is not zero, or the structure is
- *                 larger than 4,096 bytes
+ *   E2BIG         bytes of the structure that the kernel does not know are not 0, or the
+ *                 structure is larger than 4,096 bytes
  *   EINVAL        size too small; a count or an address is out of range; no IA was
  *                 opened yet
  *   EOPNOTSUPP    the kernel does not know a flag or another value; a reserved field is
@@ -31,7 +31,7 @@
  *   EPERM         the file belongs to another address space; a qualifier below 1024
  *                 without CAP_NET_BIND_SERVICE; a status page mapped for writing; an
  *                 LMR that lacks a privilege
- *   EXDEV         objects that must be in the same protection zone are not
+ *   EXDEV         objects are in different protection zones, but must be in the same one
  *   EBUSY         the object is in use; another thread waits on the EVD or is the
  *                 poller; a CNO or a thread needs notifications, which DAT_IOC_EVD_POLL
  *                 would stop; the file already has an IA
@@ -176,8 +176,8 @@ struct dat_abi {
  * @rsvd: 0
  *
  * The call also works before DAT_IOC_IA_OPEN.  ENOENT: no further adapter exists.  A caller must
- * not interpret the value of a cursor.  A loop over all adapters returns each adapter exactly once
- * that is present during the whole loop, even if other adapters are added or removed.
+ * not interpret the value of a cursor.  If an adapter is present during a whole loop over all
+ * adapters, the loop returns the adapter exactly once, even if other adapters are added or removed.
  */
 struct dat_adapter {
 	__u32 size;
@@ -246,14 +246,16 @@ struct dat_ia_open {
  * @max_rdma_read_out: maximum number of RDMA reads in flight that an endpoint originates
  * @max_pd_request: maximum bytes of private data of a connect
  * @max_pd_reply: maximum bytes of private data of an accept
- * @flags: 0, or 0x1: iWARP: the destination of an RDMA read needs the remote write privilege
+ * @flags: 0 or DAT_IA_FLAG_IWARP.  With iWARP, the destination of an RDMA read needs the remote
+ *	write privilege
  * @max_message_size: maximum bytes of a send or an RDMA operation
  * @max_lmr_size: maximum bytes of a registration
- * @ops: supported operations: bit n stands for the enum dat_op with value n
+ * @ops: supported operations: bit n is set if the enum dat_op with value n is supported
  * @sqe_flags: supported enum dat_sqe_flags
  * @caps: 0; reserved for capabilities of later versions
  * @max_inline: maximum bytes of inline data of an entry; 0: inline data are not supported
- * @num_comp_vectors: limit of the comp_vector of an EVD, which must be less than this
+ * @num_comp_vectors: number of completion vectors; the comp_vector of an EVD must be less than this
+ *	number
  */
 struct dat_ia_query {
 	__u32 size;
@@ -618,8 +620,8 @@ enum dat_ring_step {
  * Queued events keep their indices.  ENOSPC: the new ring is too short for the queued events.
  *
  * After AT_ONCE or COMMIT, the old ring gets no new events, and the kernel may use the old ring's
- * memory for another object.  So the process must consume no event from this call until the process
- * uses the new ring.  struct dat_evd_head and struct dat_evd_status do not move.
+ * memory for another object.  So, after this call has begun, the process must not consume an event
+ * before it uses the new ring.  struct dat_evd_head and struct dat_evd_status do not move.
  */
 struct dat_evd_resize {
 	__u32 size;
@@ -1028,7 +1030,7 @@ struct dat_ep_query {
  * @id: out: id of the new service point
  * @flags: 0 or DAT_PSP_ONE_SHOT
  *
- * A qualifier up to 65535 is the number of an rdma_cm port.  A larger qualifier stands for port
+ * A qualifier up to 65535 is the number of an rdma_cm port.  A larger qualifier is mapped to port
  * conn_qual % 32001 + 33534.  EADDRINUSE: the port is in use.
  *
  * If the EVD is full when a connection request arrives, the kernel refuses the request.
@@ -1147,8 +1149,8 @@ struct dat_poller_set {
  * The call returns 0 when DAT_IOC_POLLER_SET ends the poller, or at once if no poller is allowed.
  * EINTR: a signal arrived.  EBUSY: another thread is the poller.
  *
- * While the poller is awake, the kernel does not set NEED_KICK, but queues may still have a
- * NEED_KICK from before.  When the poller sleeps or has returned, the kernel sets NEED_KICK again.
+ * While the poller is awake, the kernel does not set NEED_KICK, but a NEED_KICK that the kernel has
+ * set earlier may remain.  When the poller sleeps or has returned, the kernel sets NEED_KICK again.
  *
  * The call keeps the file open: close(2) in another thread does not end the call and does not close
  * the adapter.  So end the call by DAT_IOC_POLLER_SET or DAT_IOC_IA_CLOSE before the close.

@@ -47,8 +47,8 @@
  *                                              kick_at: again             (D)
  *
  *   kick: take the dirty words with an       (F)
- *         exchange (full barrier), then for
- *         each bit pump
+ *         exchange (full barrier), then
+ *         pump the queue of each set bit
  *
  *   If nothing is in flight, the pump asks for a kick at the next entry (m = 1).  If few
  *   receives are in flight, the pump asks for a kick after several entries, so that one
@@ -115,11 +115,13 @@ enum dat_op {
 };
 
 /*
- * Flags of struct dat_sqe.  The low byte has the values of DAT_COMPLETION_FLAGS.
+ * Flags of struct dat_sqe.  The low byte has the values of DAT_COMPLETION_FLAGS.  A notification
+ * event wakes a waiting thread or triggers a CNO; other events are only queued.
  *
  * SUPPRESS:    the entry has no event if it succeeds
- * SOLICITED:   the receive at the peer notifies, even if the peer waits for solicited events only
- * UNSIGNALLED: the entry's event does not notify
+ * SOLICITED:   the receive at the peer is a notification event, even if the peer waits for
+ *              solicited events only
+ * UNSIGNALLED: the event of an entry that succeeds is not a notification event
  * FENCE:       the entry starts after all earlier RDMA reads have completed
  */
 enum dat_sqe_flags {

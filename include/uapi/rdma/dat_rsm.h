@@ -18,9 +18,9 @@
  *   errno        means, if not EREMOTEIO
  *   ----------   --------------------------------------------------------------------
  *   ENOTTY       unknown ioctl number
- *   E2BIG        the excess of a longer structure is not zero, or the structure is
- *                larger than 4,096 bytes
- *   EINVAL       a size is too small; the call needs DAT_IOC_RSM_OPEN before
+ *   E2BIG        bytes of the structure that the kernel does not know are not 0, or the
+ *                structure is larger than 4,096 bytes
+ *   EINVAL       a size is too small; the call needs an earlier DAT_IOC_RSM_OPEN
  *   EFAULT       the argument itself is not accessible
  *   EOPNOTSUPP   the kernel does not know a flag or another value, or a field that must
  *                be 0 is not 0
@@ -62,10 +62,10 @@
  * generation in the slot of an import differs from the generation that DAT_IOC_RSM_CONNECT
  * returned, the connection was cut.  Generations are not reused.
  *
- * One more slot, @mem_slot of DAT_IOC_RSM_OPEN, belongs to the address space.  The kernel changes
- * this slot's generation before a system call returns that has unmapped memory, made memory
- * inaccessible, or replaced memory.  The generation may also change at other times.  A change of
- * protection keys does not change the generation.
+ * One more slot, @mem_slot of DAT_IOC_RSM_OPEN, belongs to the address space.  If a system call
+ * unmaps memory, makes memory inaccessible, or replaces memory, the kernel changes this slot's
+ * generation before the system call returns.  The generation may also change at other times.  A
+ * change of protection keys does not change the generation.
  *
  * DAT_IOC_RSM_IO reports whether the transferred memory is mapped.  The memory stays mapped as long
  * as the generation has the value that the process read before that call.
@@ -114,7 +114,7 @@
  *       entry, the data of a get are in the data area, and the data of a put may be overwritten.
  *
  * The process need not call the kernel while requests are in flight, because their completions
- * drain the ring.  The process need not call the kernel either while one of its threads is inside
+ * drain the ring.  Also, the process need not call the kernel while one of its threads is inside
  * DAT_IOC_POLLER_RUN and awake.
  */
 #ifndef _UAPI_RDMA_DAT_RSM_H
@@ -210,7 +210,8 @@ struct dat_rsm_slot {
  * @slots_offset: out: mmap() offset of the status page array
  * @slots_size: out: bytes of the status page array
  * @features: out: 0; reserved for features of later kernels
- * @nr_slots: out: maximum number of objects of the file; their slots have lower indices
+ * @nr_slots: out: maximum number of objects of the file; all their slots have indices below this
+ *	number
  * @mem_slot: out: index of the address space's slot in the status page array
  */
 struct dat_rsm_open {
@@ -273,11 +274,12 @@ struct dat_rsm_ctlr {
 /**
  * struct dat_rsm_export - make memory of the caller a segment
  * @size: size of this structure, in bytes
- * @err: out: CTLR_NOT_PRESENT; BAD_CONF @ctlr is an adapter, and this node has no cluster key
- *	(see struct dat_rsm_nodes); BAD_ADDR the memory is not mapped; BAD_LENGTH @length is 0 or
- *	over 1 TiB; BAD_ALIGNMENT @addr or @length is not a multiple of the page size; PERM_DENIED
- *	the memory is not writable; NO_MEM no memory, or more than RLIMIT_MEMLOCK or the host's
- *	limit on exported memory; NO_RESOURCES too many segments
+ * @err: out: CTLR_NOT_PRESENT; BAD_CONF @ctlr is an adapter, and this node neither has a cluster
+ *	key nor trusts its peers (see struct dat_rsm_nodes); BAD_ADDR the memory is not mapped;
+ *	BAD_LENGTH @length is 0 or over 1 TiB; BAD_ALIGNMENT @addr or @length is not a multiple of
+ *	the page size; PERM_DENIED the memory is not writable; NO_MEM no memory, or the segment
+ *	would exceed RLIMIT_MEMLOCK or the host's limit on exported memory; NO_RESOURCES too many
+ *	segments
  * @ctlr: number of the controller
  * @flags: DAT_RSM_REBINDABLE, DAT_RSM_DONT_WAIT, DAT_RSM_LOCK_OPS
  * @addr: address of the first byte
@@ -401,8 +403,8 @@ struct dat_rsm_unpublish {
  * @generation: out: generation of the slot while the import is connected
  * @flags: 0; out: DAT_RSM_SWAPPED
  * @length: out: bytes of the segment
- * @map_offset: out: mmap() offset of the window, 2^42 to 2^43; 0: the import has no window, also
- *	because the windows of a file already have 4 TiB
+ * @map_offset: out: mmap() offset of the window, 2^42 to 2^43; 0: the import has no window, because
+ *	the controller provides no windows, or because this range has no room for the window
  * @key: 0; reserved for a key of the segment
  * @auth: 0; reserved for the method by which the caller proves that it has the key
  *
@@ -753,8 +755,8 @@ enum dat_rsm_ring_op {
  * @rsvd: 0
  *
  * The kernel cuts the import if an entry is malformed, exceeds the segment, or needs a permission
- * that the import does not have.  The kernel also cuts the import if the tail is more than the
- * ring's length ahead of the entries that the kernel has taken.
+ * that the import does not have.  The kernel also cuts the import if, according to the tail, more
+ * entries are waiting than the ring has.
  */
 struct dat_rsm_entry {
 	__u64 offset;
@@ -810,7 +812,7 @@ struct dat_rsm_status {
  * @data_offset: out: mmap() offset of the data area
  * @data_size: out: bytes of the data area
  *
- * Mapped pages of the ring stay mapped when the import ends.  The kernel no longer reads them then.
+ * Mapped pages of the ring stay mapped when the import ends, but the kernel no longer reads them.
  */
 struct dat_rsm_ring {
 	__u32 size;

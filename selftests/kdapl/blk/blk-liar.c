@@ -353,7 +353,7 @@ static uint64_t noise(void)
 	return state >> 16;
 }
 
-/* Send requests with up to three random bytes.  Some of them may still be valid. */
+/* Send requests with up to three random bytes.  Some of the requests may still be valid. */
 static void make_noise(struct link *l, struct link *other)
 {
 	unsigned int i, dropped = 0;

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define SECTOR		512
-#define MAX_SECTORS	1024	/* limit of a read() or write() */
+#define MAX_SECTORS	1024	/* maximum length of a read() or write() */
 #define MAX_THREADS	32
 
 struct worker {

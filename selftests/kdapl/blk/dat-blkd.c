@@ -142,7 +142,7 @@ struct client {
  * @dirty: number of bytes written since file_wrote() last started writeback
  * @unsafe: 1 after a writeback error: data of any client may be lost
  * @can_discard: 1 if the file supports punching holes
- * @more_rights: access rights that data memory needs in addition to local ones
+ * @more_rights: access rights that data memory needs in addition to the local rights
  * @client: connected clients
  * @clients: number of entries in @client
  * @seen: number of clients so far, to give each the next fault
@@ -224,7 +224,7 @@ static int file_read(int fd, char *to, size_t len, uint64_t offset)
 		n = pread(fd, to, len, (off_t)offset);
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* A pread() that returns 0 within the exported size: the file was truncated. */
+		/* If pread() returns 0 within the exported size, the file was truncated. */
 		if (n <= 0)
 			return DATBLK_EIO;
 		to += n;
@@ -500,8 +500,9 @@ static void slot_start(struct slot *s)
 }
 
 /*
- * Copy the request from a full box to a free slot and start it.  Post the box first, because the
- * client may send its next request as soon as it gets the reply.
+ * Copy the request from a full box to a free slot, post the box again, and start the request.  The
+ * box must be posted before the start, because the client may send its next request as soon as it
+ * gets the reply.
  */
 static void box_empty(struct client *c, unsigned int box)
 {
@@ -547,7 +548,8 @@ static void slot_done(struct slot *s)
 
 /*
  * Allocate the memory of a client.  All rights are local, so that the client cannot access memory
- * of this process.  Data memory needs more on adapters that set rdma_write_for_rdma_read_req.
+ * of this process.  Only data memory needs more rights, if the adapter sets
+ * rdma_write_for_rdma_read_req.
  */
 static DAT_RETURN client_memory_alloc(struct client *c)
 {
@@ -563,8 +565,8 @@ static DAT_RETURN client_memory_alloc(struct client *c)
 				    c->depth * 2 * sizeof(struct datblk_reply), local);
 	/*
 	 * Add a page that is never used.  Until Linux 6.3, rxe reads one entry beyond the last page
-	 * of an LMR.  This entry does not exist if the page table is full, which it is for a whole
-	 * number of MiB.
+	 * of an LMR.  If the length of the LMR is a whole number of MiB, the page table is full and
+	 * has no such entry.
 	 */
 	if (rc == DAT_SUCCESS)
 		rc = tool_try_alloc(t, &c->data, data + 4096, local | c->server->more_rights);

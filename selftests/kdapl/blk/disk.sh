@@ -169,7 +169,8 @@ finish() {
 	return $rc
 }
 
-# lost_within SECONDS STATUS: STATUS is the exit status of the blk-verify that was running at $since.
+# lost_within SECONDS STATUS: check that the disk is lost and that I/O errors have ended blk-verify
+# at most SECONDS after the time $since.  STATUS is the exit status of blk-verify.
 lost_within() {
 	[ "$2" = 3 ] || fail "I/O ended with $2" || return 1
 	[ $((SECONDS - since)) -le "$1" ] || fail "errors after $((SECONDS - since)) s" || return 1

@@ -80,8 +80,9 @@ static uint64_t op_publish(struct exporter *e, uint64_t arg)
 }
 
 /*
- * Watch until the flag is @last.  Report the command as done at the beginning, so that the importer
- * starts to put.  The result is how often the flag came before its data, or ~0 on timeout.
+ * Before the watch begins, report the command as done, so that the importer starts to put.  Then
+ * watch until the flag is @last.  Returns how often the flag arrived before its data, or ~0 on
+ * timeout.
  */
 static uint64_t op_watch(struct exporter *e, uint64_t last)
 {

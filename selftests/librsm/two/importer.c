@@ -378,7 +378,7 @@ static int cut_in_time(void *imp, uint64_t start)
 }
 
 /*
- * LOSE makes all packets to the exporter get lost, because their MAC address is wrong.  FIND
+ * LOSE gives a wrong MAC address to all packets to the exporter, so that they get lost.  FIND
  * restores the address.  The test does not take eth0 down: after a failed transmission, queue pair
  * 1 of soft RoCE never receives again.
  */
