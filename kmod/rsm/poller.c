@@ -11,7 +11,7 @@ static struct rsm_ctx *ctx_of(const struct dat_poller *p)
 	return container_of(p, struct rsm_ctx, poller);
 }
 
-static bool rings_look(struct dat_poller *p)
+static bool rings_poll(struct dat_poller *p)
 {
 	struct rsm_ctx *ctx = ctx_of(p);
 	struct rsm_ring *ring;
@@ -19,7 +19,7 @@ static bool rings_look(struct dat_poller *p)
 
 	mutex_lock(&ctx->rings_lock);
 	list_for_each_entry(ring, &ctx->rings, node) {
-		found |= rsm_ring_look(ring);
+		found |= rsm_ring_poll(ring);
 		cond_resched();
 	}
 	mutex_unlock(&ctx->rings_lock);
@@ -36,7 +36,7 @@ static void rings_watch(struct dat_poller *p, bool on)
 		return;
 	mutex_lock(&ctx->rings_lock);
 	list_for_each_entry(ring, &ctx->rings, node) {
-		rsm_ring_rearm(ring);
+		rsm_ring_pump(ring);
 		cond_resched();
 	}
 	mutex_unlock(&ctx->rings_lock);
@@ -48,7 +48,7 @@ static bool rings_gone(const struct dat_poller *p)
 }
 
 const struct dat_poller_ops rsm_poller_ops = {
-	.look	= rings_look,
+	.look	= rings_poll,
 	.watch	= rings_watch,
 	.gone	= rings_gone,
 };

@@ -42,7 +42,7 @@
 #define RSM_STAGE_GROUP		4	/* chunks posted at once */
 #define RSM_STAGE_WRS		(RSM_STAGE_SLOTS + 1)	/* also a flush */
 #define RSM_RING_WRS		32	/* of the mapped ring */
-#define RSM_RING_TELL		8	/* signal every 8th put */
+#define RSM_RING_SIGNAL_EVERY		8	/* signal every 8th put */
 #define RSM_ACK_WRS		8	/* incomplete ACKs */
 #define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* ACKs, and TELLs */
 #define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)

@@ -165,10 +165,10 @@ static void ring_post_batch(struct rsm_ring *r, u32 n)
 	while (n-- && !ret) {
 		ring_fetch(r, r->head, &e);
 		/*
-		 * Signal the last entry.  Also signal every RSM_RING_TELL-th entry, so that
+		 * Signal the last entry.  Also signal every RSM_RING_SIGNAL_EVERY-th entry, so
 		 * completions make room for new entries early.
 		 */
-		ret = ring_issue(r, &e, n && (r->head + 1) % RSM_RING_TELL);
+		ret = ring_issue(r, &e, n && (r->head + 1) % RSM_RING_SIGNAL_EVERY);
 		if (ret)
 			ring_refuse(r, ret);
 		else
@@ -208,7 +208,7 @@ static bool ring_watched(const struct rsm_ring *r)
  * request is in flight and no poller watches the ring, the function arms the ring, so that the
  * process kicks.
  */
-static void ring_look(struct rsm_ring *r)
+static void ring_pump(struct rsm_ring *r)
 {
 	lockdep_assert_held(&r->lock);
 	if (r->dead)
@@ -233,24 +233,24 @@ static bool ring_has_work(const struct rsm_ring *r)
 }
 
 /**
- * rsm_ring_look() - take the new entries of a ring for the poller
+ * rsm_ring_poll() - take the new entries of a ring for the poller
  * @ring: ring in ctx->rings; ctx->rings_lock held
  *
  * Context: process.  Return: true if the ring had a new entry.
  */
-bool rsm_ring_look(struct rsm_ring *ring)
+bool rsm_ring_poll(struct rsm_ring *ring)
 {
 	if (READ_ONCE(ring->dead) || !ring_has_work(ring))
 		return false;
-	rsm_ring_rearm(ring);
+	rsm_ring_pump(ring);
 	return true;
 }
 
 /* Takes the new entries of a ring, and arms an idle ring if the poller does not watch it. */
-void rsm_ring_rearm(struct rsm_ring *ring)
+void rsm_ring_pump(struct rsm_ring *ring)
 {
 	spin_lock_bh(&ring->lock);
-	ring_look(ring);
+	ring_pump(ring);
 	spin_unlock_bh(&ring->lock);
 }
 
@@ -274,7 +274,7 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		 */
 		ring_kill(r);
 	}
-	ring_look(r);
+	ring_pump(r);
 	wakes = r->waiting && (s32)(r->done - r->wake_at) > 0;
 	if (wakes)
 		r->waiting = false;
@@ -598,7 +598,7 @@ int rsm_ring_kick(struct rsm_ucmd *ucmd)
 		spin_lock_bh(&r->lock);
 		/* If requests are in flight, the next completion takes the new entries. */
 		if (r->head == r->done)
-			ring_look(r);
+			ring_pump(r);
 		spin_unlock_bh(&r->lock);
 		ret = ring_wait(r, arg->index, dat_deadline_to_host(arg->deadline_ns));
 	}

@@ -71,8 +71,8 @@ struct rsm_ring {
 };
 
 /* ring.c; see also rsm.h */
-bool rsm_ring_look(struct rsm_ring *ring);
-void rsm_ring_rearm(struct rsm_ring *ring);
+bool rsm_ring_poll(struct rsm_ring *ring);
+void rsm_ring_pump(struct rsm_ring *ring);
 
 /**
  * rsm_ring_end() - end the ring of a connection, if it has one

@@ -113,7 +113,7 @@ inline disarm()
 	fi
 }
 
-/* ring_look(); called with RLOCK held, and releases it. */
+/* ring_pump(); called with RLOCK held, and releases it. */
 inline look()
 {
 	atomic { disarm(); take() }
@@ -259,13 +259,13 @@ proctype poller(byte me)
 		rounds++;
 		watched = true;
 		do
-		/* rsm_ring_look(), at any time.  The load of TAIL may return an old value. */
+		/* rsm_ring_poll(), at any time.  The load of TAIL may return an old value. */
 		:: true -> lock(RLOCK); look()
 		:: true -> break
 		od;
 		watched = false;
 #ifndef NO_LAST
-		/* rsm_ring_rearm() */
+		/* rsm_ring_pump() */
 		lock(RLOCK);
 		look()
 #endif
