@@ -160,7 +160,7 @@ static unsigned int count_objects(int fd)
  * Pass arguments that are longer than the structure.  Apart from the size field, only the last byte
  * is not zero.
  */
-TEST_F(length, no_size_up_to_4096_hides_a_byte_that_is_not_zero)
+TEST_F_TIMEOUT(length, no_size_up_to_4096_hides_a_byte_that_is_not_zero, 300)
 {
 	unsigned int before = count_objects(self->f.fd);
 	uint32_t size;
@@ -178,7 +178,7 @@ TEST_F(length, no_size_up_to_4096_hides_a_byte_that_is_not_zero)
 	EXPECT_EQ(before, count_objects(self->f.fd));
 }
 
-TEST_F(length, no_size_of_zeros_up_to_4096_changes_an_error)
+TEST_F_TIMEOUT(length, no_size_of_zeros_up_to_4096_changes_an_error, 300)
 {
 	uint32_t size;
 	size_t i;
