@@ -73,7 +73,7 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define EXPORT_SYMBOL_DAT(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT))
 #define EXPORT_SYMBOL_DAT_INTERNAL(symbol)	EXPORT_SYMBOL_NS_GPL(symbol, DAT_NS(DAT_INTERNAL))
 
-/* Since Linux 7.2, the function has another name; drivers may also pin memory of a dma-buf. */
+/* Linux 7.2 renamed ib_umem_get() to ib_umem_get_va(). */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
 #define ib_umem_get_va	ib_umem_get
 #endif

@@ -36,7 +36,8 @@ enum dat_ep_trait {
 };
 
 /*
- * DAT_EP_KERNEL_PORT uses ports from here to PROT_SOCK - 1.  Well-known services use lower ports.
+ * DAT_EP_KERNEL_PORT uses ports from DAT_FIRST_PORT to PROT_SOCK - 1.  Well-known services use
+ * lower ports.
  */
 #define DAT_FIRST_PORT	512
 

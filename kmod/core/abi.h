@@ -11,8 +11,8 @@
 
 #define DAT_FEATURES_ALL	0ULL
 /*
- * Largest number of queues of an open file: by default, and at most.  The limit suffices for two
- * queues of each of 65,536 EPs and for 65,536 SRQs.
+ * Largest number of queues of an open file: the default, and the largest value that a process can
+ * ask for.  The latter suffices for two queues of each of 65,536 EPs and for 65,536 SRQs.
  */
 #define DAT_QUEUES_DEFAULT	32768
 #define DAT_QUEUES_LIMIT	196608

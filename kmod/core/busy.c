@@ -24,7 +24,7 @@
 #include "core/ep.h"
 #include "core/evd.h"
 
-#define BUSY_TICKS	2	/* jiffies after the last poll; then polling has ended */
+#define BUSY_TICKS	2	/* polling has ended this many jiffies after the last poll */
 
 static bool busy_polled(const struct dat_busy *b)
 {
@@ -239,7 +239,7 @@ static bool busy_begin(struct dat_evd *evd)
  * dat_busy_stop() - end polling of an EVD, because its consumer needs notifications
  * @evd: event dispatcher
  *
- * Context: any but hard interrupt; no lock of this module.
+ * Context: any but hard interrupt; no lock of this module held.
  */
 void dat_busy_stop(struct dat_evd *evd)
 {
@@ -265,7 +265,7 @@ void dat_busy_stop(struct dat_evd *evd)
  * Some devices complete a request in a softirq that runs when ep->lock is released, just before
  * this call.
  *
- * Context: any but hard interrupt; no lock of this module.
+ * Context: any but hard interrupt; no lock of this module held.
  */
 void dat_busy_posted(struct dat_ep *ep)
 {
@@ -323,9 +323,9 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
  * @spin_ns: longest time to poll, in ns; the poll ends earlier if another task needs the CPU; 0:
  *	poll once
  *
- * Every call polls for unsolicited receives, which do not notify.  If the EVD has solicited
- * connections and @spin_ns is 0, the call polls for nothing else, so the other connections of the
- * EVD keep notifying.
+ * If the EVD has no event, the call first polls for unsolicited receives, which do not notify.  If
+ * the EVD has solicited connections and @spin_ns is 0, the call then polls for nothing else, so the
+ * other connections of the EVD keep notifying.
  *
  * Context: may sleep; no lock of this module held.  Return: 0 if the EVD has events; -EAGAIN if no
  * event came in time; -EBUSY if the EVD cannot be polled because it has a CNO or a sleeping thread;

@@ -37,8 +37,8 @@ struct dat_cno *dat_cno_create(struct dat_ia *ia)
  * @cno: CNO of the EVD
  * @evd: user_data of the EVD
  *
- * Until a waiter consumes the trigger, cno->evd stays the first EVD that triggered the CNO.  Other
- * EVDs may have events as well, so the consumer must check all EVDs.
+ * cno->evd keeps the user_data of the EVD that triggered the CNO first, until a waiter consumes the
+ * trigger.  Other EVDs may have events as well, so the consumer must check all EVDs.
  *
  * Context: any but hard interrupt; the lock of the EVD held.
  */
@@ -142,9 +142,9 @@ static int cno_wait(struct dat_cno *cno, struct cno_wait *w, u64 deadline_ns)
 	finish_wait(&cno->wq, &wait);
 	cno_count(cno, w->watch ? 0 : -1);
 	/*
-	 * The exclusive wake-up for a trigger may have reached this thread although a signal or the
-	 * deadline ended the wait.  This thread does not consume the trigger, so wake another
-	 * waiter.
+	 * This thread may have got the exclusive wake-up for a trigger, and then have ended the
+	 * wait because of a signal or the deadline.  It does not consume the trigger, so wake
+	 * another waiter.
 	 */
 	if (ret < 0 && !w->watch)
 		wake_up(&cno->wq);

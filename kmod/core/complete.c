@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Turns completions into DAT events.  A transport reports completions in batches with
- * dat_complete().  The pump reports the work requests that failed before they reached the device.
+ * dat_complete().  dat_queue_fail_one() reports a work request that failed before it reached the
+ * device.
  *
- * Fast path: the events of consecutive successful sends, RDMA operations and receives are stored
- * while evd->lock is held once, and the EVD is woken once.  Slow path: each other completion is
- * reported by itself.
+ * Fast path: for a run of successful sends and RDMA operations, or of successful receives,
+ * evd->lock is taken once, all events are stored, and the consumer is woken once.  Slow path: each
+ * other completion is reported by itself.
  */
 #include "core/conn.h"
 #include "core/dat.h"
@@ -125,10 +126,11 @@ void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 
 /*
  * Returns the status of a request that was posted without IB_SEND_SIGNALED.  @status is the status
- * that the caller wants to report, @last the status of the next signalled request.  siw may flush a
- * request that is posted during a teardown before earlier requests in the SQ complete.  So on siw a
- * flushed signalled request does not prove that the earlier requests have succeeded.  Report them
- * as flushed: an invalidation wrongly reported as done would leave memory open to the peer.
+ * that the caller wants to report, and @last is the status of the next signalled request.  If a
+ * request is posted to siw during a teardown, siw may flush it while earlier requests in the SQ
+ * have not completed.  So on siw a flushed signalled request does not prove that the earlier
+ * requests have succeeded.  Report them as flushed: an invalidation wrongly reported as done would
+ * leave memory open to the peer.
  */
 static u8 silent_status(const struct dat_conn *conn, u8 status, u8 last)
 {
@@ -139,7 +141,7 @@ static u8 silent_status(const struct dat_conn *conn, u8 status, u8 last)
  * dat_complete_requests() - report the oldest requests in flight as completed
  * @conn: connection
  * @n: number of requests, at least 1
- * @status: enum dat_dto_status of all requests but the last one, which were posted without
+ * @status: enum dat_dto_status of the first @n - 1 requests, which were posted without
  *	IB_SEND_SIGNALED
  * @last: enum dat_dto_status of the last request
  *
@@ -168,8 +170,8 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 }
 
 /*
- * Reports a request that the device has completed, and the requests without IB_SEND_SIGNALED that
- * were posted before it, which have succeeded.
+ * Reports a request that the device has completed.  Also reports the requests without
+ * IB_SEND_SIGNALED that were posted before it: they have succeeded.
  */
 static void complete_request(struct dat_conn *conn, const struct dat_completion *c)
 {
@@ -192,7 +194,7 @@ static void complete_request(struct dat_conn *conn, const struct dat_completion 
 /**
  * dat_complete_recv() - report a receive
  * @conn: connection
- * @slot: slot of the RQ or the SRQ; may be reused when the function returns
+ * @slot: slot of the RQ or the SRQ; may already be in use again when the function returns
  * @status: enum dat_dto_status
  *
  * Context: ep->lock held.
@@ -283,8 +285,8 @@ static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 }
 
 /*
- * Returns how many completions from @c on may take the fast path together: all of them are
- * requests, or all are receives.
+ * Returns how many completions, beginning with @c, may take the fast path together: only requests,
+ * or only receives.
  */
 static __always_inline u32 fast_run(const struct dat_conn *conn, const struct dat_completion *c,
 				    const struct dat_completion *end)
@@ -320,8 +322,8 @@ static __always_inline void queue_done(struct dat_conn *conn, u32 n, bool recv)
 }
 
 /*
- * Reports completions from @c on by the fast path, as many as the EVD has room for.  Returns the
- * number of reported completions.
+ * Takes the fast path for the completions that begin with @c, as many as the EVD has room for.
+ * Returns the number of completions that were reported.
  */
 static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_completion *c,
 					const struct dat_completion *end)

@@ -147,7 +147,7 @@ void dat_conn_drain(struct dat_conn *conn)
 
 /**
  * dat_conn_unhold() - let the teardown of a held connection proceed
- * @conn: connection with conn->held set; may be freed when the function returns
+ * @conn: connection with conn->held set; may already have been freed when the function returns
  *
  * A thread that connects, accepts or changes the QP calls this function when it has finished.
  */
@@ -246,7 +246,7 @@ int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 }
 
 /**
- * dat_ep_allow_peer() - give access to memory to a peer accepted with DAT_EP_PEER_WAITS
+ * dat_ep_allow_peer() - let a peer that was accepted with DAT_EP_PEER_WAITS access memory
  * @ep: endpoint
  * @write: true: allow reads and writes; false: allow reads only
  *
@@ -294,8 +294,9 @@ void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
  * dat_conn_rq_full() - check whether the device holds as many receives as the ring has entries
  * @conn: connection without an SRQ
  *
- * Context: ep->lock held.  Return: false if the device holds fewer receives, or if one of the
- * receives that are not reported yet has completed or has failed before it reached the device.
+ * Context: ep->lock held.  Return: false if the device holds fewer receives.  A receive does not
+ * count if it has completed, or if it failed before it reached the device, even if it is not
+ * reported yet.
  */
 bool dat_conn_rq_full(const struct dat_conn *conn)
 {

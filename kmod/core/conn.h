@@ -13,7 +13,7 @@ struct dat_cr;
 struct dat_handshake;
 struct dat_psp;
 
-#define DAT_MAX_PD_REQUEST	56	/* private data of an IB CM REQ, less rdma_cm's header */
+#define DAT_MAX_PD_REQUEST	56	/* private data of an IB CM REQ minus rdma_cm's header */
 #define DAT_MAX_PD_REPLY	196
 #define DAT_MAX_PD_REJECT	148
 
@@ -93,7 +93,7 @@ enum dat_conn_state {
  * struct dat_conn - one connection of an EP
  * @ep: endpoint, with a reference; NULL once the end of the connection has been reported
  * @version: value of ep->version when the connection was made
- * @dev: device; a reference of the IA keeps the device while @ep is set, then a reference that
+ * @dev: device; kept by a reference of the IA while @ep is set, and after that by a reference that
  *	conn_close_work() takes
  * @sink: operations of the face that receives the events; constant
  * @rcu: head for the deferred free, because a thread that polls an EVD finds connections under RCU
@@ -125,7 +125,7 @@ enum dat_conn_state {
  *	flushed
  * @bind: bind request that is in progress; all later requests wait for its end
  * @fenced: flag: the next request waits until no request is in flight
- * @reads: number of RDMA reads posted since @inflight was 0; used only if @unordered is set
+ * @reads: number of RDMA reads posted since @inflight was last 0; used only if @unordered is set
  * @inflight: number of requests in flight
  * @passive: flag: this end has accepted the connection; false if this end has called connect
  * @state: connection state; written only by conn_set_state()

@@ -42,8 +42,8 @@ static void conn_start_timer(struct dat_conn *conn, u64 timeout_us)
 
 /*
  * Undoes the claim after the transport could not start the connection.  If the connection was
- * closed meanwhile, its teardown reports an event, so the call counts as a success: returns 0.
- * Otherwise frees the connection and returns @err.
+ * closed meanwhile, its teardown reports an event, so dat_ep_connect() counts as a success: returns
+ * 0.  Otherwise frees the connection and returns @err.
  */
 static int conn_start_failed(struct dat_conn *conn, int err)
 {
@@ -118,8 +118,7 @@ void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
 /**
  * dat_ep_accept() - accept a connection request
  * @ep: endpoint in the state UNCONNECTED
- * @cr: connection request; after a success it holds no request of the transport, and the caller
- *	should free it
+ * @cr: connection request; after a success @cr->request is NULL, and the caller should free @cr
  * @pd: private data
  * @pd_len: bytes of @pd, at most DAT_MAX_PD_REPLY
  *

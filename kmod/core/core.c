@@ -16,8 +16,9 @@ int __init dat_core_init(void)
 	int ret;
 
 	/*
-	 * Memory reclaim may wait for I/O of kernel consumers, and these work items complete that
-	 * I/O.  So the workqueues need a rescuer thread, which WQ_MEM_RECLAIM provides.
+	 * Memory reclaim may wait for I/O of kernel consumers, and the work items of this module
+	 * complete that I/O.  So each workqueue needs a rescuer thread, which WQ_MEM_RECLAIM
+	 * provides.
 	 */
 	dat_wq = alloc_workqueue("dat", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!dat_wq)

@@ -12,8 +12,8 @@
 #include "core/xport.h"
 
 /*
- * Private data that is sent when a consumer rejects a request without private data.  OFED's
- * libraries would take a reject without data for a refusal by the peer's kernel.
+ * Private data that is sent when a consumer rejects a request without private data.  To OFED's
+ * libraries, a reject without data would look like a refusal by the peer's kernel.
  */
 static const char cr_reject_data[4] = "DATr";
 
@@ -41,8 +41,8 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 	/*
 	 * This function runs in the worker of the CM, which serves all connections of the host.  An
 	 * atomic allocation does not reclaim, so the worker never waits until memory of this
-	 * listener's cgroup is reclaimed.  Atomic charges may exceed the cgroup's limit, by no more
-	 * than a backlog of requests; the next allocation of the listener's owner reclaims that
+	 * listener's cgroup is reclaimed.  Atomic charges may exceed the cgroup's limit by at most
+	 * the size of one full backlog; the next allocation of the listener's owner reclaims that
 	 * excess.
 	 */
 	old = set_active_memcg(psp->memcg);
@@ -79,8 +79,8 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 
 /**
  * dat_cr_create() - create a CR for a peer's request, and queue its event
- * @psp: listener, whose backlog counts the request; the CR takes over this count, and an error
- *	removes it
+ * @psp: listener, whose backlog counts the request.  After a success the CR removes the request
+ *	from the backlog later; after an error the request has been removed.
  * @req: request
  *
  * Context: transport's lock of the request held; the caller keeps the IA from being closed.
@@ -161,7 +161,8 @@ bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len)
  * @request: request of the transport
  *
  * A free of the CR or a shutdown of the IA abandons cr->request.  If one of them ran while the
- * caller had the request, it found none, so this function must abandon the request.
+ * caller had the request, it found that cr->request was NULL.  Then this function must abandon the
+ * request.
  *
  * This function writes cr->request, then checks whether the CR is being freed or the IA is dead.
  * The thread that frees or shuts down marks the CR or the IA, then reads cr->request.  Each of the

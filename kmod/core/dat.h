@@ -32,7 +32,7 @@
  *   ia->sem               read: a call that uses the device; write: shutting down
  *   kdat_ep->modify       mutex of the kernel face: one modification of an EP at a time
  *   kdat_lmr->lock        mutex of the kernel face: parameters of an LMR
- *   dat_file->lock        mutex of the user face: doorbell bits; outside mmap_lock
+ *   dat_file->lock        mutex of the user face: doorbell bits; taken before mmap_lock
  *   ia->resize_lock       mutex; replacements of rings
  *   verbs_pz->reg_lock    mutex of the verbs transport: connection that registers memory
  *   psp->lock             mutex; EVD of a listener
@@ -53,7 +53,7 @@
  *   psp_lock              mutex; hash table of listeners
  *   share_lock            mutex; names of shared memory
  *   poller->lock          mutex; thread of a poller
- *   pool->lock            mutex, also under mmap_lock; memory that the process can map
+ *   pool->lock            mutex, also taken under mmap_lock; memory that the process can map
  *   ia->lmr_lock          spinlock; table of LMRs
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
@@ -98,7 +98,7 @@ struct rdmacg_device;
  * @ops: operations of the transport
  * @priv: private data of the transport; valid until dat_dev_unregister() returns, so a thread that
  *	has locked an IA of the device with dat_ia_lock_live() may use it
- * @cg: device in the rdma cgroup, to which objects are charged; valid as long as @priv
+ * @cg: device as the rdma cgroup knows it, for the charges of objects; valid as long as @priv is
  * @nports: number of ports, which are numbered from 1; constant since registration
  * @usable: flag: DAT supports the driver of the device; constant since registration
  * @quirks: enum dat_quirk bits; constant since registration
@@ -155,7 +155,7 @@ struct dat_dev {
  * @lmrs: table of the LMRs by index, read under RCU; NULL before the first LMR
  * @lmr_gen: generation of the lmr_context that was made last
  * @reserved: LMR that covers all memory, created on demand; freed after all other objects; or NULL
- * @async_evd: EVD for async events, set once, with a reference; or NULL
+ * @async_evd: EVD for async events, or NULL; set once; reference held
  * @user_data: owner field of events about the IA itself
  * @msg_max: largest message of the port, in bytes
  * @iwarp: flag: the port speaks iWARP

@@ -217,7 +217,10 @@ static void ep_pump(struct dat_ep *ep, struct dat_queue *q)
 {
 	lockdep_assert_held(&ep->lock);
 
-	/* dat_conn_established() will pump the queues. */
+	/*
+	 * Without an established connection, do nothing: dat_conn_established() will pump the
+	 * queues.
+	 */
 	if (!ep->conn || !dat_ep_posting(ep->state))
 		return;
 	if (q == &ep->sq)
@@ -272,8 +275,8 @@ void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 }
 
 /*
- * Sets dead and freed under ep->lock, which each post holds.  So after posts are refused, no event
- * of an earlier post can be queued.
+ * Each post holds ep->lock.  So once dead and freed are set under ep->lock, new posts are refused,
+ * and no event of an earlier post is queued any more.
  */
 static int ep_may_free(struct dat_obj *obj)
 {

@@ -27,8 +27,8 @@ static void parents_unuse(const struct dat_ep_parents *p)
 }
 
 /*
- * Calls dat_obj_use() for each parent.  Only the protection zone must not be NULL.  Returns 0, or
- * -ENOENT if a parent is being freed: then no parent is used.
+ * Calls dat_obj_use() for each parent.  The protection zone must not be NULL; each of the other
+ * parents may be NULL.  Returns 0, or -ENOENT if a parent is being freed: then no parent is used.
  */
 static int parents_use(const struct dat_ep_parents *p)
 {

@@ -393,8 +393,8 @@ static int evd_swap_slots(struct dat_evd *evd, struct dat_slice *slots, u32 entr
 		return -EINVAL;
 	spin_lock_bh(&evd->lock);
 	/*
-	 * Copy the events that the consumer has not taken: from evd_count() below the tail up to
-	 * the tail.
+	 * The events to copy are those that the consumer has not taken: the last evd_count() events
+	 * before the tail.
 	 */
 	from = evd_count(evd);
 	to = evd->ring.tail;
@@ -471,7 +471,8 @@ int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
  * dat_evd_kill() - mark an EVD as shut down, before its shutdown
  * @evd: event dispatcher
  *
- * A sink whose upcalls test evd->dead under evd->lock starts none after this call.
+ * If a sink tests evd->dead under evd->lock before each upcall, it starts no upcall after this
+ * call.
  *
  * Context: any but hard interrupt; evd->lock not held.
  */

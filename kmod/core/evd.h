@@ -161,8 +161,8 @@ u32 dat_evd_count(struct dat_evd *evd);
 void dat_evd_wake_waiters(struct dat_evd *evd);
 
 /*
- * Returns the number of free entries of the ring.  A result of @want or more may be lower than the
- * true number, because this function then does not read the consumer's index.  Called with
+ * Returns the number of free entries of the ring.  If the result is @want or more, the true number
+ * may be even higher, because this function then has not read the consumer's index.  Called with
  * evd->lock held.
  */
 static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)

@@ -119,7 +119,7 @@ void dat_queue_flush_bind(struct dat_conn *conn)
  * @f: result
  *
  * This function sets NEED_KICK, then limits the flush to the length of each ring.  A producer that
- * has not seen NEED_KICK can have filled the ring only once.  A producer that has seen NEED_KICK
+ * has not seen NEED_KICK can have filled the ring at most once.  A producer that has seen NEED_KICK
  * kicks, which starts another flush.  So no entry is missed.
  *
  * Context: ep->lock held.

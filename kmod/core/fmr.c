@@ -17,9 +17,9 @@
  * case, and later give peers access to memory that is the consumer's again.  So until the bind has
  * completed, the invalidation must be posted to the same send queue.
  *
- * dat_fmr_bind() makes the lmr_context valid, so that requests after the bind in the queue can use
- * the context.  dat_fmr_build() makes the context invalid when the pump takes the invalidation,
- * because requests before the invalidation in the ring still need the context.
+ * dat_fmr_bind() makes the lmr_context valid, so that requests that follow the bind in the queue
+ * can use the context.  dat_fmr_build() makes the context invalid only when the pump takes the
+ * invalidation, because requests that precede the invalidation in the ring still need the context.
  *
  * If the device completes the bind or the invalidation with an error, the state of the registration
  * is unknown.  renew_work then makes a new registration before the LMR becomes FREE.
@@ -36,8 +36,8 @@
 #include "core/xport.h"
 
 /*
- * Largest number of pages.  Limited, because all pages are unmapped in one go with softirqs
- * disabled, when the invalidation completes.
+ * Largest number of pages.  Limited, because the completion of the invalidation unmaps all pages in
+ * one go, with softirqs disabled.
  */
 #define FMR_MAX_PAGES	1024U
 
@@ -209,8 +209,8 @@ struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_da
  * @lmr: LMR of dat_lmr_create_fmr()
  * @max: result: number of entries of the scatterlist
  *
- * The caller fills in the scatterlist and calls dat_fmr_bind().  If the caller queues no entry
- * after that, it must call dat_fmr_unclaim().
+ * The caller fills in the scatterlist and calls dat_fmr_bind().  If dat_fmr_bind() fails, or if the
+ * caller then queues no entry, the caller must call dat_fmr_unclaim().
  *
  * Context: any but hard interrupt.  Return: the scatterlist, or an ERR_PTR: -EBUSY if the LMR is
  * not in the state FREE; -ENOENT if the LMR is being freed; -ENOMEM if renew_work could not make a
@@ -331,8 +331,8 @@ void dat_fmr_unqueue(struct dat_lmr *lmr)
 }
 
 /*
- * Undoes dat_fmr_claim(), and also dat_fmr_bind() if the caller has called it.  No entry is in a
- * queue.
+ * Undoes dat_fmr_claim(), and also dat_fmr_bind() if the caller has called it.  The bind must not
+ * be in a queue.
  */
 void dat_fmr_unclaim(struct dat_lmr *lmr)
 {
@@ -409,7 +409,7 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 	struct dat_fmr *fmr = lmr->fmr;
 
 	/*
-	 * The bind has not ended, so the invalidation reached the device before the bind and has
+	 * If the bind has not ended, the invalidation reached the device before the bind and has
 	 * invalidated nothing.
 	 */
 	if (reached && fmr->ep)

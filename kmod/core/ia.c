@@ -123,7 +123,7 @@ void dat_ia_put(struct dat_ia *ia)
 }
 
 /**
- * dat_ia_lock() - keep a shutdown of an IA from running, or wait until it has ended
+ * dat_ia_lock() - keep a shutdown of an IA from running; if one is running, wait for its end first
  * @ia: interface adapter, which may be shut down
  *
  * Context: may sleep.  The caller must call dat_ia_unlock() later.
@@ -158,7 +158,7 @@ void dat_ia_unlock(struct dat_ia *ia)
  * dat_ia_drain() - wait for the calls that hold ia->sem
  * @ia: interface adapter that is about to be closed, and that no new call can find
  *
- * Also makes the calls that sleep meanwhile return.
+ * Sets ia->closing, so that a call that sleeps with ia->sem held returns early.
  *
  * Context: may sleep; ia->sem not held.
  */

@@ -66,7 +66,7 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 }
 
 /**
- * dat_kmem_of_dma() - describe memory by DMA addresses, which the consumer keeps mapped
+ * dat_kmem_of_dma() - describe memory by its DMA addresses; the consumer keeps the memory mapped
  * @sg: scatterlist that the consumer has mapped for the device
  * @n: number of entries that dma_map_sg() returned
  * @offset: offset of the first byte

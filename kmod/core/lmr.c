@@ -3,8 +3,8 @@
  * Local memory regions (LMRs), and the lookup of the LMR that a segment names.
  *
  * The checks of a segment are a security boundary, because a kernel QP accepts any lkey and any
- * address.  User space never gets an lkey.  A segment is posted to a QP only after resolve() in
- * wr.c has checked its lmr_context, protection zone, rights and range.
+ * address.  User space never gets an lkey.  A segment that names an LMR is posted to a QP only
+ * after resolve() in wr.c has checked its lmr_context, protection zone, rights and range.
  *
  * The low bits of an lmr_context are the index of the LMR in ia->lmrs.  The high bits are a
  * generation number, so that the lmr_context of a freed LMR does not match a new LMR with the same
@@ -32,9 +32,9 @@ static bool lmr_table_has(struct dat_ia *ia, u32 index)
 }
 
 /*
- * Grows ia->lmrs until the table has an entry for @index.  The table never shrinks.  The allocation
- * precedes lmr_lock: a thread that frees an LMR also takes lmr_lock, and an allocation may wait for
- * memory that this thread frees.
+ * Grows ia->lmrs until the table has an entry for @index.  The table never shrinks.  The new table
+ * is allocated before lmr_lock is taken: the allocation may wait until another thread has freed
+ * memory, and a thread that frees an LMR takes lmr_lock, too.
  */
 static int lmr_table_grow(struct dat_ia *ia, u32 index)
 {
@@ -295,7 +295,7 @@ static void lmr_release(struct dat_obj *obj)
 
 /**
  * dat_lmr_sync() - sync caches, so that CPU and device see the same content of kernel memory
- * @ia: interface adapter, whose device the caller keeps
+ * @ia: interface adapter; the caller keeps its device from being removed
  * @seg: segment to sync
  * @for_cpu: true: make writes of the device visible to the CPU; false: make writes of the CPU
  *	visible to the device

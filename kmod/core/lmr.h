@@ -32,7 +32,7 @@ struct dat_pz {
 
 /**
  * struct dat_kmem - kernel memory that a device can access
- * @sgt: pages and their DMA addresses; without pages if @foreign is set
+ * @sgt: pages and their DMA addresses; only DMA addresses if @foreign is set
  * @dir: direction of the DMA mapping
  * @mapped: flag: the driver has mapped @sgt for DMA, and has to unmap @sgt
  * @foreign: flag: the consumer has mapped the memory for DMA, and does the cache syncs

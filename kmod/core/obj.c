@@ -4,8 +4,8 @@
  * it.
  *
  * An object's id is reserved before the object is built, so that the object can be published
- * without allocating memory.  Until then ia->objs has a zero entry for the id, so that no lookup
- * finds an object that is not complete.
+ * without allocating memory.  Until the object is published, ia->objs has a zero entry for the id,
+ * so that no lookup finds an object that is not complete.
  */
 #include <linux/cgroup_rdma.h>
 #include <linux/nospec.h>
@@ -236,7 +236,8 @@ void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 }
 
 /**
- * dat_obj_use() - take a use of an object, which keeps its owner from freeing it, and a reference
+ * dat_obj_use() - take a reference to an object, and a use, which keeps the owner from freeing the
+ * object
  * @obj: object that another object depends on, for example an EVD of a new EP
  *
  * Return: 0, or -ENOENT if @obj is being freed.
@@ -259,10 +260,10 @@ void dat_obj_unuse(struct dat_obj *obj)
  * dat_obj_unuse_atomic() - undo dat_obj_use() in a context that must not sleep
  * @obj: object in ia->objs
  *
- * Dropping the last reference may sleep, so this put must not be the last.  The put comes before
- * the use ends.  While the use lasts, dat_obj_free() fails, so ia->objs keeps its reference.
- * dat_ia_close() drops that reference without regard to uses, but only after the shutdown of all
- * EPs, which ends these uses.
+ * Dropping the last reference may sleep, so this put must not drop the last one.  Therefore the put
+ * comes before the end of the use: while the use lasts, dat_obj_free() fails, so ia->objs keeps its
+ * reference.  dat_ia_close() drops that reference without regard to uses, but only after the
+ * shutdown of all EPs, which ends these uses.
  *
  * Context: any.
  */

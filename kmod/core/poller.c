@@ -121,8 +121,8 @@ EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_run);
 /**
  * dat_poller_set() - enable or disable a poller
  * @p: poller
- * @idle_us: microseconds without a new entry after which the poller thread parks; 0 disables the
- *	poller
+ * @idle_us: the poller thread parks after this many microseconds without a new entry; 0 disables
+ *	the poller
  *
  * Also wakes the poller, because the caller is about to post, or because the poller has to end.
  */

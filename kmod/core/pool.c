@@ -56,7 +56,7 @@ void dat_pool_init(struct dat_pool *pool, enum dat_map_kind kind)
 
 /**
  * dat_pool_exit() - release a pool
- * @pool: pool whose slices have all been freed, which has also freed its chunks
+ * @pool: pool; all its slices have been freed, and so all its chunks are freed, too
  */
 void dat_pool_exit(struct dat_pool *pool)
 {
@@ -211,7 +211,7 @@ void dat_slice_free(struct dat_slice *slice)
 	*slice = (struct dat_slice) {};
 }
 
-/* Returns the offset by which mmap() maps the chunk that contains an allocated slice. */
+/* Returns the mmap() offset of the chunk that contains an allocated slice. */
 u64 dat_slice_offset(const struct dat_slice *slice)
 {
 	return dat_mmap_place(slice->chunk->id, slice->chunk->pool->kind);

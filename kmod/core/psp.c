@@ -69,7 +69,8 @@ static bool psp_join(struct dat_psp *psp)
 
 /**
  * dat_psp_leave() - remove a request from a listener's backlog
- * @psp: pointer of the request or connection to the listener, or to NULL; set to NULL
+ * @psp: address of the request's or connection's pointer to the listener; the pointer may be NULL,
+ *	and is NULL on return
  *
  * Context: may sleep.
  */
@@ -85,7 +86,7 @@ void dat_psp_leave(struct dat_psp **psp)
 
 /**
  * dat_psp_request() - handle a peer's connection request
- * @psp: listener; the caller keeps psp->evd during the call
+ * @psp: listener; the caller ensures that psp->evd stays set during the call
  * @req: request; the caller holds the transport's lock of the request
  *
  * Return: 0 if a CR has taken over @req->handle; -ECONNREFUSED if the backlog is full, or if a
@@ -152,8 +153,8 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 	if (ret)
 		goto err_abort;
 	/*
-	 * Add the listener to the hash table before it is published: after that, another thread may
-	 * free the listener and remove it from the table.
+	 * Add the listener to the hash table before it is published: once it is published, another
+	 * thread may free it and remove it from the table.
 	 */
 	mutex_lock(&psp_lock);
 	hash_add(psps, &psp->node, psp->port);

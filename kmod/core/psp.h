@@ -62,7 +62,7 @@ struct dat_psp {
  *	pointer with xchg() and drops the reference
  * @remote: address of the peer, as stated in the peer's request
  * @off_path: flag: @remote differs from the address that the network path gives; constant
- * @read_in: number of the peer's RDMA reads in flight that the peer asks for
+ * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
  * @qpn: queue pair number of the peer; 0 with iWARP
  * @pd_len: bytes of @pd

@@ -122,15 +122,15 @@ void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
  * Returns true if the request in ep->wr must wait for the RDMA reads in flight, on a device that
  * completes requests out of order (siw).  @n is the number of requests that the chain already has.
  *
- * The core takes a completion as the completion of all earlier requests too, so completions must
- * come in the order of the posts.  siw completes a read when the answer arrives, but other requests
- * as soon as they are sent.  So a request that follows a read waits here until the read has
- * completed.
+ * To the core, a completion also completes all earlier requests, so completions must come in the
+ * order of the posts.  siw completes a read when the answer arrives, but it completes other
+ * requests as soon as they are sent.  So a request that follows a read waits here until the read
+ * has completed.
  *
  * IB_SEND_FENCE cannot replace this wait.  While a fence waits, siw does not answer reads of the
  * peer, so two peers that wait for each other's answers would deadlock.  siw also refuses a read
- * with a fence.  The wait for read_out reads avoids a similar deadlock: two peers deadlock if each
- * has more reads in flight than the other end accepts.
+ * with a fence.  A read also waits if read_out reads are in flight, because of a similar deadlock:
+ * two peers deadlock if each has more reads in flight than the other end accepts.
  */
 static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
 {
@@ -192,7 +192,9 @@ static void sq_refuse(struct dat_conn *conn, int err)
 	f->lmr = dat_fmr_find(conn->ep->obj.ia, wr);
 }
 
-/* Stores in the slot what the event for the request will need, and completes the WR. */
+/*
+ * Stores in the slot what the event for the request will need, and sets wr_cqe and next of the WR.
+ */
 static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib_send_wr *wr)
 {
 	slot->cookie = conn->ep->wr.cookie;
@@ -308,8 +310,8 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 		refused++;
 	conn->inflight -= refused;
 	/*
-	 * An entry that stopped the queue follows the refused requests: put it back into the ring,
-	 * too.
+	 * If an entry has stopped the queue, it follows the refused requests: put it back into the
+	 * ring, too.
 	 */
 	if (conn->sq_failed.set || conn->bind.set)
 		refused++;

@@ -24,7 +24,7 @@ union dat_send_wr;
 #define DAT_MIN_SQ		(DAT_BATCH + 1)	/* WRs of the smallest SQ: a chain and a drain */
 #define DAT_SLICE		128	/* entries processed before the lock is dropped */
 #define DAT_SILENT_WRS		8	/* at least every 8th WR of a chain is signalled */
-#define DAT_SILENT_BYTES	16384	/* most bytes of consecutive unsignalled WRs */
+#define DAT_SILENT_BYTES	16384	/* consecutive unsignalled WRs have fewer bytes */
 #define DAT_NO_BELL		U32_MAX
 
 /* Opcodes for kernel consumers only.  The numbers follow those of enum dat_op. */
@@ -75,12 +75,12 @@ struct dat_wr {
  * @cqe: member to which the completion of the device points
  * @early: entry in conn->early, for a receive that completes before conn->live is set
  * @cookie: cookie of the entry; a copy, because the process may change the entry in shared memory
- * @len: number of bytes posted; of a completed receive, number of bytes received
+ * @len: number of bytes posted; for a completed receive, number of bytes received
  * @flags: flags of the entry
  * @status: enum dat_dto_status of a receive in conn->early
  * @recv: flag: the slot is for a receive, not for a request; constant
- * @at: low 16 bits of the request's index in the send queue, which tell apart the at most
- *	DAT_MAX_DTO requests in flight; unused for receives
+ * @at: low 16 bits of the request's index in the send queue; they differ for all requests in
+ *	flight, because at most DAT_MAX_DTO are in flight; unused for receives
  * @rkey: key that the received message has invalidated, or 0
  * @lmr: LMR that an FMR request binds or invalidates, see fmr.c; undefined for other requests
  */
@@ -121,8 +121,8 @@ struct dat_completion {
  *	dat_conn_set_windows()
  * @head: index of the next entry that the pump takes from the ring
  * @done: index of the oldest entry that has not completed; @head - @done entries are in flight
- * @peak: largest number of entries in flight so far on this connection; limits the number in flight
- *	below which dat_queue_kick_after() asks for a kick
+ * @peak: largest number of receives that were in flight at the same time, since the last
+ *	dat_ep_reset(), or since the SRQ was created; used by dat_queue_kick_after()
  * @bad: number of entries that failed before they reached the device, because they were malformed
  *	or refused
  * @armed: number of entries in the ring at which the producer must kick; 0 if NEED_KICK is clear
@@ -162,8 +162,8 @@ struct dat_queue {
  * @publish: write q->head, q->done and q->bad to the memory that the producer reads; optional
  * @pending: return the number of entries that are posted and not taken; if the producer's index is
  *	out of range, return the length of the ring
- * @arm: set NEED_KICK, so that the producer kicks once @after more entries are posted; then return
- *	true if the ring already holds that many entries
+ * @arm: set NEED_KICK, so that the producer kicks once the ring holds @after entries that are not
+ *	taken; then return true if the ring already holds that many
  * @disarm: clear NEED_KICK
  */
 struct dat_queue_ops {
@@ -210,7 +210,9 @@ static inline void dat_kring_pass(struct dat_queue *q)
 	*q->ring.tail = ++q->head;
 }
 
-/* Publishes the indices to the producer, unless it is a kernel consumer, which needs none. */
+/*
+ * Publishes the indices to the producer, unless it is a kernel consumer, which does not need them.
+ */
 static inline void dat_queue_publish(struct dat_queue *q)
 {
 	if (q->ops->publish)

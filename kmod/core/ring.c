@@ -294,8 +294,8 @@ u32 dat_ring_posted(const struct dat_queue *q)
 }
 
 /*
- * Copies the @n entries that are posted and not taken to the new ring @to of length @entries.  Does
- * not check the entries, because fetch() checks them later.
+ * Copies the @n entries that are posted and not taken.  @to is the new ring, which has @entries
+ * entries.  Does not check the entries, because fetch() checks them later.
  */
 static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u32 entries,
 		      u32 n)
@@ -348,7 +348,7 @@ int dat_epring_begin_move(struct dat_epmove *m)
 }
 
 /**
- * dat_epring_copy() - copy the entries that are posted and not taken to the new ring
+ * dat_epring_copy() - copy to the new ring the entries that are posted and not taken
  * @m: replacement for which dat_epring_begin_move() has succeeded
  *
  * Context: may sleep.

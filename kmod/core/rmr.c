@@ -268,7 +268,7 @@ static bool binding_begin(struct dat_binding *b)
  * @pz: protection zone of the EP to whose queue the entry was posted
  * @ticket: ticket of the binding, from dat_rmr_bind()
  *
- * The caller must keep @pz until the binding is carried out or freed.
+ * The caller must keep @pz from being freed until the binding is carried out or freed.
  *
  * Context: any but hard interrupt.  Return: the binding, owned by the caller; NULL if there is no
  * such binding, or if its LMR was freed.
@@ -417,8 +417,8 @@ bool dat_rmr_invalidated(struct dat_pz *pz, u32 rkey)
 static int window_sge(const struct dat_binding *b, const struct dat_sge *seg, struct ib_sge *out)
 {
 	/*
-	 * The read writes to the memory by the lkey of the binding, and the registration of a
-	 * binding allows local write only together with remote write.
+	 * An RDMA read writes its data to the memory with the lkey of the binding.  The
+	 * registration of a binding allows local write only if the binding allows remote write.
 	 */
 	if (!(b->priv & DAT_PRIV_REMOTE_WRITE))
 		return -EACCES;

@@ -19,9 +19,9 @@ struct dat_pz;
  * @pz: protection zone of @rmr; not freed before the binding
  * @ticket: number by which an entry of a send queue names the binding; 0 if the binding was dropped
  * @lmr: LMR to which the RMR is bound, reference held; NULL if the binding unbinds the RMR
- * @in_effect: flag: dat_obj_use() holds @lmr, so @lmr cannot be freed.  Set when the binding is
- *	taken from the queue; for kernel memory, which a binding does not pin, set when the
- *	binding is prepared.
+ * @in_effect: flag: the binding has a use of @lmr (dat_obj_use()), so @lmr cannot be freed.  Set by
+ *	dat_rmr_take(); for kernel memory, which a binding does not pin, set when the binding is
+ *	prepared.
  * @addr: address of the first byte of the bound memory
  * @length: bytes
  * @priv: DAT_PRIV_REMOTE_* bits

@@ -38,7 +38,7 @@ struct share_id {
 	struct path	path;		/* the reference keeps the file system mounted */
 	struct inode	*inode;
 	pgoff_t		pgoff;
-	u64		offset;		/* of the first byte in the page at pgoff */
+	u64		offset;		/* offset of the first byte in the page at pgoff */
 	u64		length;
 };
 
@@ -47,7 +47,7 @@ struct share_id {
  * @node: entry in the hash table shares; protected by share_lock
  * @users: number of LMRs with this name; protected by share_lock
  * @key: cookie, device, network namespace and user
- * @id: memory that the name stands for; holds a reference to id.path
+ * @id: memory to which the name refers; id.path has a reference
  */
 struct dat_share {
 	struct rhash_head	node;
@@ -131,8 +131,8 @@ static bool share_is(const struct dat_share *share, const struct share_id *id)
 }
 
 /*
- * Returns the name in spare->key with one more user, or -EEXIST if the name stands for other memory
- * than @id.  Inserts @spare if the name is not in use.
+ * Adds a user to the name in spare->key and returns the name.  Inserts @spare if the name is not in
+ * use.  Returns -EEXIST if the name refers to other memory than @id, or -ENOMEM.
  */
 static struct dat_share *share_use(const struct share_id *id, struct dat_share *spare)
 {
@@ -166,7 +166,7 @@ static struct dat_share *share_use(const struct share_id *id, struct dat_share *
  *
  * Context: may sleep; takes mmap_lock.  Return: the name, which the caller releases with
  * dat_share_put(); or an ERR_PTR: -EEXIST if the memory is no shared mapping of one regular file,
- * or if the name stands for other memory; -ENOMEM.
+ * or if the name refers to other memory; -ENOMEM.
  */
 struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
 				const u8 *cookie)

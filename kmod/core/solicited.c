@@ -8,10 +8,11 @@
  * connection have a CQ of their own.
  *
  * Unsolicited receives stay in the receive CQ until a thread polls the CQ.  A dequeue that finds
- * the EVD empty polls the CQ.  So does a wait, before it sleeps and when it ends.  The next
- * notification of the CQ polls it as well.  The events of unsolicited receives are queued without a
- * notification, like those of UNSIGNALLED receives.  After a notification of the CQ, the events of
- * all completed receives are queued first; then the EVD is woken once.
+ * the EVD empty polls the CQ.  A wait polls the CQ before it sleeps and after it wakes up.  The
+ * handler of the next CQ notification polls the CQ as well.  The events of unsolicited receives are
+ * queued without a notification, like those of UNSIGNALLED receives.  After the CQ has raised a
+ * notification, the handler first queues the events of all completed receives, and then wakes the
+ * consumer once.
  *
  * Receives in the CQ of a connection with an SRQ use up buffers that other connections need, so a
  * timer polls the CQ.
@@ -46,7 +47,8 @@ static void sol_timer(struct timer_list *timer)
 
 /**
  * dat_solicited_join() - add a solicited connection to the list that pollers of the EVD use
- * @conn: established connection, solicited or not, whose early receives have been reported
+ * @conn: established connection whose early receives have been reported; if it is not solicited,
+ *	the function does nothing
  *
  * Context: ep->lock held.
  */
@@ -92,8 +94,8 @@ void dat_solicited_leave(struct dat_conn *conn)
 }
 
 /**
- * dat_solicited_notify() - notify the consumer after a notification of the receive CQ
- * @conn: solicited connection, whose completed receives have been polled
+ * dat_solicited_notify() - notify the consumer after the receive CQ has raised a notification
+ * @conn: connection that waits for solicited completions; its completed receives have been polled
  *
  * Context: ep->lock held, softirqs disabled.
  */

@@ -221,8 +221,8 @@ static void srq_pump(struct dat_srq *srq)
 		if (q->broken || !srq->live)
 			return;
 		/*
-		 * A slice has been taken.  Its buffers may all have been invalid, so no completion
-		 * might run the pump again: queue pump_work.
+		 * If a whole slice has been taken, queue pump_work.  All buffers of the slice may
+		 * have been invalid, and then no completion would run the pump again.
 		 */
 		if ((int)(end - q->head) <= 0) {
 			queue_work(dat_wq, &srq->pump_work);

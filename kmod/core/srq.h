@@ -15,8 +15,8 @@ struct dat_pz;
  * @lock: lock of all members from @ring to @sge
  * @ring: memory of the ring, which the owner of the SRQ may map
  * @q: queue of the posted buffers
- * @window: largest number of buffers that the device holds; constant, while the length of the ring
- *	may change
+ * @window: largest number of buffers that the device holds; constant, although the length of the
+ *	ring may change
  * @slots: array of @window records of posted buffers
  * @free: stack of the indices of free slots; a stack, because buffers complete in any order
  * @nfree: number of entries of @free

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The sleep of the system calls that wait, for both devices. */
+/* How the system calls of both devices sleep while they wait. */
 #include <linux/hrtimer.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
@@ -8,7 +8,7 @@
 #include "device.h"
 
 /**
- * dat_sleep() - sleep once in a loop that checks a condition
+ * dat_sleep() - sleep once; the caller checks a condition in a loop
  * @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  *
  * The deadline is absolute, so the kernel can restart the system call after a stop signal, a

@@ -28,7 +28,7 @@ static const struct wr_op {
  * this function.
  *
  * DAT_PRIV_LOCAL_READ is not checked.  Devices always allow local reads, and existing programs send
- * from memory that they have registered only with DAT_PRIV_LOCAL_WRITE.
+ * from memory that they have registered without DAT_PRIV_LOCAL_READ.
  */
 static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg, bool write,
 				   struct ib_sge *out)
@@ -108,8 +108,9 @@ static int wr_resolve(struct dat_ep *ep, u32 max_sge, bool write, u32 max_len,
 }
 
 /*
- * Builds a send that also invalidates an rkey of the peer.  Returns -EINVAL if the consumer is no
- * kernel module.
+ * Builds a send that also invalidates an rkey of the peer.  Returns 0; -EINVAL if the consumer is
+ * no kernel module, or if wr->raddr has another value than DAT_KOP_SEND_INVALIDATE; or an error of
+ * wr_resolve().
  */
 static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
 			       struct ib_sge *sge, u32 *len)
@@ -131,8 +132,8 @@ static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
 }
 
 /*
- * Converts the segment of a read to a bound RMR.  Returns the number of SGEs, which is 0 for an
- * empty segment, or an error of dat_rmr_to_sge().
+ * Converts the segment of a DAT_KOP_READ_TO_RMR request to an SGE.  The segment names a bound RMR.
+ * Returns the number of SGEs, which is 0 for an empty segment, or an error of dat_rmr_to_sge().
  */
 static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct ib_sge *sge,
 			    u32 *len)

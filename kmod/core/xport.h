@@ -125,7 +125,7 @@ struct dat_keys {
  * @remote: address of the peer, as stated in the peer's request
  * @off_path: flag: @remote differs from the address that the network path gives
  * @gone: flag: the peer has given up
- * @read_in: number of the peer's RDMA reads in flight that the peer asks for
+ * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
  * @qpn: queue pair number of the peer; 0 with iWARP
  * @pd: private data
@@ -183,11 +183,11 @@ struct dat_handshake {
  *	memory
  * @lmr_user: register memory of the current process and set lmr->lkey and lmr->rkey; may sleep
  * @lmr_kernel: register lmr->mem, which is mapped, and set the LMR's lkey, rkey and shift; may
- *	sleep, and the first call of a zone may take as long as it takes to connect.  Return
- *	-EINVAL if the memory has holes, -E2BIG if the memory has too many pages, -EOPNOTSUPP if
- *	the device has no such registrations or the DMA mapping has holes, -ENETUNREACH if the
- *	adapter cannot connect to itself, -EIO if the device refuses the registration, -ENODEV if
- *	the IA is closing, or -ENOMEM.
+ *	sleep; the first call for a protection zone may take as long as making a connection.  Return
+ *	-EINVAL if the memory has holes, -E2BIG if the memory has too many pages, -EOPNOTSUPP if the
+ *	device has no such registrations or the DMA mapping has holes, -ENETUNREACH if the adapter
+ *	cannot connect to itself, -EIO if the device refuses the registration, -ENODEV if the IA is
+ *	closing, or -ENOMEM.
  * @lmr_empty: replace the LMR's registration, if any, by a registration without memory; may sleep
  * @lmr_map: give a registration without memory the mapped memory and new keys; the request of
  *	@lmr_build brings them into effect
@@ -198,21 +198,22 @@ struct dat_handshake {
  * @srq_init: create the transport's SRQ; may sleep
  * @srq_exit: destroy the transport's SRQ; idempotent; allowed without @srq_init; may sleep
  * @srq_post: post a buffer to the SRQ; srq->lock held
- * @listen: listen at a port number, or at any free one for 0.  Call dat_psp_bound(), then report
- *	connection requests to dat_psp_request().  After an error there is no listener.
+ * @listen: listen at a port number, or at any free port if the number is 0.  Call dat_psp_bound(),
+ *	then report connection requests to dat_psp_request().  After an error there is no listener.
  * @unlisten: stop listening.  Refuse the requests that have no CR yet, and report no more requests.
  * @request_lock: lock a request against the handler of its events; held around dat_psp_request()
  * @request_unlock: release the lock of @request_lock
  * @request_own: make a CR the owner of a request: if the peer gives up, call dat_cr_gone() for that
  *	CR; @request_lock held
- * @reject: refuse a request with private data, because the consumer rejects the request; then
- *	release the request
- * @abandon: refuse a request without an answer of the consumer; then release the request
+ * @reject: the consumer rejects a request: send the peer a refusal with private data, then release
+ *	the request
+ * @abandon: refuse a request that the consumer has not answered, then release the request
  * @connect: begin to connect.  The EP has claimed the connection.  Events may arrive before the
  *	call returns.  Return 0, -ENETUNREACH or -ENOMEM.  The call may change the port number in
  *	@src.
- * @accept: accept a request.  The EP has claimed the connection.  Call dat_conn_accepted().  After
- *	an error the claim is undone, and the caller owns the request again.
+ * @accept: accept a request and call dat_conn_accepted().  The EP has claimed the connection.
+ *	Before the function returns an error, it undoes the claim with dat_ep_unclaim(); then the
+ *	caller owns the request again.
  * @conn_init: initialize the transport's part of a connection
  * @implied_established: data has arrived, which implies that the handshake of an accepted
  *	connection has succeeded: call dat_conn_established() unless that was done or the
@@ -220,9 +221,9 @@ struct dat_handshake {
  * @conn_quiesce: disconnect and drain.  On return all work requests have completed and no event can
  *	arrive.
  * @conn_unbind: release the local address, the peer and the connection request; idempotent
- * @conn_exit: release the remaining resources of a connection that has left its EP.  When no
- *	handler of the transport runs, call dat_conn_gone(), perhaps after @conn_exit has
- *	returned.
+ * @conn_exit: release the remaining resources of a connection that has left its EP.  Call
+ *	dat_conn_gone() when no handler of the transport runs any more; @conn_exit may return before
+ *	that.
  * @path: read the GIDs and queue pair numbers of a connection; ep->lock held
  * @allow_peer: give the peer read access to memory, and write access too if the argument write is
  *	true; only for a connection accepted with DAT_EP_PEER_WAITS

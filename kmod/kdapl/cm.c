@@ -25,7 +25,8 @@ struct connect_args {
 };
 
 /*
- * Returns true for best effort or for a single class.  The numbers are those of enum dat_qos_class.
+ * Returns true if @qos is best effort or a single class.  The values of DAT_QOS are the same as in
+ * enum dat_qos_class.
  */
 static bool qos_known(DAT_QOS qos)
 {

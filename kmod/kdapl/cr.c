@@ -57,9 +57,9 @@ void kdat_cr_take_ep(struct dat_cr *cr)
 }
 
 /*
- * Looks up the connection request that a call names.  A request to an RSP without an EP gets the EP
- * of the RSP here.  kdat_event() may have failed to find the RSP, because an RSP listens before its
- * handle is published.
+ * Looks up the connection request that a call names.  If the request is to an RSP and has no EP
+ * yet, it gets the EP of the RSP here.  kdat_event() may have failed to find the RSP, because an
+ * RSP listens before its handle is published.
  */
 static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HANDLE_TYPE))
 {

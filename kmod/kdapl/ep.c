@@ -32,14 +32,13 @@ DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep)
 }
 
 /**
- * kdat_ep_reserve() - change the part of the EP state that only kDAPL has, not the core
+ * kdat_ep_reserve() - change the part of the EP state that kDAPL adds to the state of the core
  * @ep: endpoint, reference held
  * @from: expected state: UNCONNECTED, RESERVED or PASSIVE_CONNECTION_PENDING
  * @to: new state, one of the three states that @from may have
  *
- * Context: any but hard interrupt.  Return: the previous state.  The state has changed to @to if
- * the previous state is @from.
- * @from.
+ * Context: any but hard interrupt.  Return: the previous state.  If the previous state is @from,
+ * the state is now @to; otherwise it is unchanged.
  */
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to)
 {
@@ -355,7 +354,8 @@ static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct
 	    (state != DAT_EP_STATE_UNCONNECTED && mask & DAT_EP_FIELD_PZ_HANDLE))
 		rc = kdat_state_error(state);
 	/*
-	 * Receives that are already posted must complete with the flags of the time of their post.
+	 * Receives that are already posted must complete with the flags that the EP had when they
+	 * were posted.
 	 */
 	else if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && !ep->srq &&
 		 dat_ring_posted(&ep->rq))
@@ -509,8 +509,8 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 EXPORT_SYMBOL_DAT(kdat_ep_reset);
 
 /*
- * Returns the error for the free of an EP that an RSP, or a connection request to an RSP, has
- * reserved.
+ * Returns the error of a call that tries to free an EP while an RSP, or a connection request to an
+ * RSP, has the EP reserved.
  */
 static DAT_RETURN ep_busy(struct dat_ep *ep)
 {

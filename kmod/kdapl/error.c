@@ -67,7 +67,7 @@ static const DAT_RETURN_SUBTYPE kdat_states[] = {
 	DAT_ERROR_EP_STATES(STATE)
 };
 
-/* Returns DAT_INVALID_STATE with the subtype that stands for @state. */
+/* Returns DAT_INVALID_STATE with the subtype for @state. */
 DAT_RETURN kdat_state_error(DAT_EP_STATE state)
 {
 	if ((unsigned int)state >= ARRAY_SIZE(kdat_states))

@@ -18,7 +18,7 @@
 /**
  * kdat_evd_make() - create an event dispatcher
  * @ia: IA; ia->sem is held and the device is present
- * @qlen: minimum number of events that the EVD can hold, 1 to DAT_MAX_EVD_QLEN
+ * @qlen: number of events for which the EVD must have room, 1 to DAT_MAX_EVD_QLEN
  * @policy: any policy but DAT_UPCALL_TEARDOWN
  * @upcall: upcall of the consumer, or NULL
  * @flags: DAT_EVD_FLAGS, which name the event streams
@@ -142,8 +142,8 @@ static DAT_RETURN evd_teardown(DAT_EVD_HANDLE handle)
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
 	/*
-	 * Release ia->sem first, because an upcall that kdat_upcall_end() waits for may be waiting
-	 * for ia->sem.
+	 * Release ia->sem before kdat_upcall_end() waits for the running upcalls, because a running
+	 * upcall may wait for ia->sem.
 	 */
 	kdat_ia_release(ia);
 	if (kdat_upcall_is_mine(evd)) {

@@ -7,12 +7,12 @@
 #include "core/queue.h"
 #include "kdapl/kdapl.h"
 
-/* An event number has the event stream in bit STREAM_SHIFT and the higher bits. */
+/* In an event number, the bits from STREAM_SHIFT upwards contain the event stream. */
 #define STREAM_SHIFT	12
 
 /*
- * DTO kind for each opcode.  Opcodes of the user face alone are missing, because no event of a
- * kernel consumer has them.
+ * DTO kind for each opcode.  Opcodes that only the user face has are missing, because no event of a
+ * kernel consumer contains them.
  */
 const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST] = {
 	/* The event of a receive has the opcode DAT_OP_INVALID. */

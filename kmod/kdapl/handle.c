@@ -50,7 +50,7 @@ static u64 face_handle(const struct dat_obj *obj)
 {
 	DAT_HANDLE_TYPE kind = obj_kinds[obj->type];
 
-	/* DAT_OBJ_PSP stands for three kinds of service points: PSP, RSP and CSP. */
+	/* All three kinds of service points, PSP, RSP and CSP, have the type DAT_OBJ_PSP. */
 	if (obj->type == DAT_OBJ_PSP)
 		kind = ((const struct kdat_sp *)obj->priv)->kind;
 	return handle_make(kind, handle_index(obj->ia->user_data),
@@ -287,8 +287,9 @@ static bool ia_is_known(DAT_HANDLE handle)
  * kdat_ia_release() - unlock an IA and drop the reference that a call holds
  * @ia: IA, locked by kdat_ia_get() or kdat_get()
  *
- * The reference is dropped after the unlock.  A kdat_ia_close() that waits for ia->sem may take the
- * lock, and finish, while the unlock still accesses the memory of the lock.
+ * The reference is dropped after the unlock, so that the memory of the lock stays allocated.  A
+ * kdat_ia_close() that waits for ia->sem may take the lock, and finish, while the unlock still
+ * accesses that memory.
  *
  * Context: may sleep.
  */

@@ -176,7 +176,7 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
  * @ia: handle of the IA
  *
  * Context: may sleep.  Return: false if the device is gone, or if the address of the adapter has
- * changed since the open, because listeners are bound to the address at the open.
+ * changed since the open: listeners are bound to the address that the adapter had at the open.
  */
 bool kdat_ia_good(DAT_IA_HANDLE ia)
 {

@@ -43,7 +43,7 @@ struct kdat_adapter {
 /**
  * struct kdat_ia_traits - properties of an open adapter
  * @addr: address of the port when the IA was opened
- * @reads: maximum number of RDMA reads in flight of an endpoint, the same for each direction
+ * @reads: maximum number of RDMA reads that an endpoint may have in flight in each direction
  * @iwarp: flag: connections run over TCP, and an RDMA read discloses the rkey of its sink buffer to
  *	the peer
  */

@@ -17,7 +17,7 @@
  *
  * kdat_handle_cache caches EPs, EVDs and SRQs, because posts and dequeues look up these objects.
  * The cache has two direct-mapped tables for all IAs: one for EPs, one for EVDs and SRQs.  If two
- * objects have the same slot, the slot has the object that was published last.  A lookup that
+ * objects have the same slot, the slot contains the object that was published last.  A lookup that
  * misses the cache finds the IA by the index, and then the object by the id.
  *
  * Two ways to an object
@@ -328,7 +328,8 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	u32 op = eqe->op, status = eqe->status;
 
 	/*
-	 * An FMR bind or an invalidation fails on this host, so ignore the status of the transport.
+	 * If an FMR bind or an invalidation fails, the cause is on this host.  Report a local
+	 * error, whatever the status of the transport.
 	 */
 	if (unlikely(op >= DAT_OP_LAST) && op != DAT_KOP_READ_TO_RMR &&
 	    status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED)

@@ -64,8 +64,8 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 }
 
 /*
- * Creates an LMR from the memory of another LMR.  dat_obj_use() keeps the other LMR during the
- * call.
+ * Creates an LMR from the memory of another LMR.  During the call, dat_obj_use() prevents the free
+ * of the other LMR.
  */
 static DAT_RETURN create_of_lmr(struct dat_pz *pz, struct kdat_region *r, struct dat_lmr **out)
 {
@@ -266,7 +266,8 @@ static void fill_param(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
 	param->va_type = DAT_VA_TYPE_VA;
 	param->lmr_state.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE;
 	/*
-	 * An LMR of dat_lmr_allocate() may lose its memory at any time: lmr->lock keeps the memory.
+	 * An LMR of dat_lmr_allocate() may lose its memory at any time, except while lmr->lock is
+	 * held.
 	 */
 	spin_lock_bh(&lmr->lock);
 	bound = !lmr->fmr || lmr->mem;

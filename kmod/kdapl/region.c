@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Conversion of the memory that a kernel consumer describes to the pages or DMA addresses that the
+ * Conversion of memory from a kernel consumer's description to the pages or DMA addresses that the
  * core takes, for each DAT memory type.
  *
- * Virtual memory is addressed by its kernel virtual address.  All other pages are addressed from
- * the physical address of the region's first byte: byte n of the region has that address plus n.
+ * Virtual memory is addressed by its kernel virtual address.  In other memory that consists of
+ * pages, the address of byte n of the region is the physical address of the region's first byte,
+ * plus n.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Conversion of the memory that a kernel consumer describes, for each DAT memory type. */
+/* Conversion of a kernel consumer's description of memory, for each DAT memory type. */
 #ifndef _DAT_KDAPL_REGION_H
 #define _DAT_KDAPL_REGION_H
 
@@ -24,12 +24,12 @@ struct kdat_pages {
 /**
  * struct kdat_mem_kind - operations of a DAT memory type
  * @type: DAT memory type
- * @pages: list the pages of a region of @length bytes in *@l; return 0, -EINVAL if the memory is
- *	invalid, or -ENOMEM; the caller frees l->page, also after an error; NULL: the type has no
- *	pages
+ * @pages: store in *@l the pages of a region that has @length bytes; return 0, -EINVAL if the
+ *	memory is invalid, or -ENOMEM; the caller frees l->page, also after an error; NULL if the
+ *	type has no pages
  * @fill: for an LMR of dat_lmr_allocate(): enter @n pages into @sg, which has room for @max
- *	entries; return the number of entries or an error; NULL: the type cannot be used with such
- *	an LMR
+ *	entries; return the number of entries or an error; NULL if the type cannot be used with
+ *	such an LMR
  */
 struct kdat_mem_kind {
 	DAT_MEM_TYPE	type;

@@ -218,7 +218,7 @@ EXPORT_SYMBOL_DAT(kdat_rmr_query);
 
 DAT_RETURN kdat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
-	/* An RMR has no users except for the duration of a concurrent call. */
+	/* An RMR is in use only while a concurrent call uses it. */
 	return kdat_free(rmr_handle, DAT_HANDLE_TYPE_RMR, KDAT_BAD(RMR),
 			 KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE));
 }

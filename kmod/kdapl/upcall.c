@@ -3,9 +3,10 @@
  * Upcalls of kernel consumers; <linux/kdat.h> specifies when and where upcalls run.
  *
  * A runner takes the events of one EVD and calls the consumer's upcall function for each of them.
- * A notification event queues a runner of its EVD, unless as many runners as the policy allows are
- * running.  A runner calls the consumer with no lock held.  The runner ends when the EVD is empty
- * or when the runner has used up UPCALL_BUDGET; then it queues the next runner.
+ * A notification event queues a runner of its EVD, unless the number of running runners has reached
+ * the maximum of the policy.  A runner calls the consumer with no lock held.  A runner ends when
+ * the EVD is empty.  A runner also ends when it has used up UPCALL_BUDGET; if events are left, it
+ * queues the next runner before it ends.
  *
  * A runner whose upcalls must not sleep runs in softirq, and is queued on the current CPU.  The
  * code that takes completions calls kdat_upcall_hold() before and kdat_upcall_release() after;
@@ -96,7 +97,8 @@ void kdat_upcall_wake(struct dat_evd *evd)
 	if (evd->dead)
 		return;
 	/*
-	 * Set @again under any policy: upcall_over() reads the flag after the policy has changed.
+	 * Set @again under any policy, because upcall_over() also reads the flag if the policy has
+	 * changed.
 	 */
 	u->again = true;
 	if (u->queued || u->ending)
@@ -357,7 +359,7 @@ static void upcall_work(struct work_struct *work)
 }
 
 /**
- * kdat_upcall_hold() - let new runners of this CPU wait for kdat_upcall_release()
+ * kdat_upcall_hold() - make new runners of this CPU wait for kdat_upcall_release()
  *
  * Context: softirq.  The caller stays on this CPU until kdat_upcall_release().
  */

@@ -97,7 +97,7 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 }
 
 /*
- * Binds the IA to the file.  This comes after the copy of the results to the caller, because a file
+ * Binds the IA to the file.  Called after the results were copied to the caller, because a file
  * cannot be unbound.
  */
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)

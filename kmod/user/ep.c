@@ -15,7 +15,7 @@
 #include "core/srq.h"
 #include "user/file.h"
 
-/* Looks up an optional parent of an EP.  Id 0 stands for no parent, and the result is NULL. */
+/* Looks up an optional parent of an EP.  Id 0 means that there is no parent; the result is NULL. */
 static void *ep_find(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	return id ? dat_obj_get(ia, type, id) : NULL;

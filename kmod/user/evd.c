@@ -41,8 +41,8 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 }
 
 /*
- * Makes the EVD the async EVD of the IA.  This comes after the copy of the results, because the
- * caller must have the id of the EVD before events arrive.
+ * Makes the EVD the async EVD of the IA.  Called after the results were copied to the caller,
+ * because the caller must have the id of the EVD before events arrive.
  */
 int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret)
 {
@@ -260,8 +260,8 @@ int dat_cmd_fd(struct dat_ucmd *ucmd)
 }
 
 /*
- * Installs the file descriptor after the copy of the results, because an installed descriptor
- * cannot be taken back.
+ * Installs the file descriptor.  Called after the results were copied to the caller, because an
+ * installed descriptor cannot be taken back.
  */
 int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret)
 {

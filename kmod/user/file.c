@@ -125,7 +125,7 @@ static int dat_release(struct inode *inode, struct file *filp)
  * @ia: open IA; on success, the file takes over the caller's reference
  * @doorbell: doorbell region; on success, the file takes the region over and *@doorbell is empty
  *
- * From now on, the end of the process's address space destroys the objects of the IA.
+ * After a success, the objects of the IA are destroyed when the process's address space ends.
  *
  * Context: may sleep; takes mmap_lock.  Return: 0; -EBUSY if the file has an IA already; -ENOMEM;
  * -ERESTARTNOINTR if a signal is pending.
@@ -138,7 +138,10 @@ int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *d
 	if (file->ia)
 		goto out;
 	ret = mmu_notifier_register(&file->mn, file->mm);
-	/* -EINTR: a signal is pending, perhaps one without a handler.  Begin again after it. */
+	/*
+	 * -EINTR means that a signal is pending.  The process may have no handler for the signal,
+	 * so restart the ioctl after the signal.
+	 */
 	if (ret == -EINTR)
 		ret = -ERESTARTNOINTR;
 	if (ret)

@@ -71,8 +71,9 @@ union ucmd_arg {
 /**
  * struct ioctl_op - entry of the ioctl table
  * @fn: performs the operation and stores the results in the argument
- * @finish: called after the results were copied to user memory, with 0 or -EFAULT; commits the
- *	operation, or undoes the operation after -EFAULT; returns the result of the ioctl; optional
+ * @finish: called after the copy of the results to user memory; its argument is the result of the
+ *	copy, 0 or -EFAULT; commits the operation after 0, undoes the operation after -EFAULT;
+ *	returns the result of the ioctl; optional
  * @size: size of the argument in bytes
  * @min_size: size of the argument in ABI version 1, in bytes; every caller passes at least this
  *	size

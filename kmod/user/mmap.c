@@ -12,7 +12,7 @@
 /**
  * dat_mmap_span() - describe the place of an object's memory for mmap()
  * @ia: IA of the object
- * @slice: memory; may be empty, and has no place then
+ * @slice: memory; may be empty, in which case all members of the returned place are 0
  *
  * Context: ia->resize_lock held.  As soon as the object has an id, another thread of the process
  * may resize the object, which frees @slice and its chunk.  Return: the place.

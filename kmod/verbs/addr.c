@@ -119,8 +119,8 @@ bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 }
 
 /*
- * Returns the rank of an address; higher is better.  IPv4 has 3, IPv6 of a wider scope than
- * link-local has 2, link-local IPv6 has 1.  An unusable address has 0.
+ * Returns the rank of an address; a higher rank is better.  The rank is 3 for IPv4, 2 for IPv6
+ * whose scope is wider than link-local, 1 for link-local IPv6, and 0 for an unusable address.
  */
 static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 {

@@ -25,8 +25,8 @@ static int bind_access(u32 priv)
 	if (priv & DAT_PRIV_REMOTE_READ)
 		access |= IB_ACCESS_REMOTE_READ;
 	/*
-	 * Verbs require local write for remote write.  The lkey stays in the kernel, so no consumer
-	 * can use local write.
+	 * In verbs, memory with remote write must also have local write.  The lkey stays in the
+	 * kernel, so no consumer can use local write.
 	 */
 	if (priv & DAT_PRIV_REMOTE_WRITE)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;

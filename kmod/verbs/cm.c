@@ -23,7 +23,7 @@
 #include "verbs/verbs.h"
 
 #define DAT_RESOLVE_MS	2000
-#define DAT_RETRIES	7	/* as RNR retry count: no limit */
+#define DAT_RETRIES	7	/* an RNR retry count of 7 means no limit */
 
 static struct rdma_conn_param cm_param(const struct dat_conn *conn)
 {
@@ -277,10 +277,11 @@ static int cm_bind_kernel_port(struct rdma_cm_id *id, const struct dat_ia *ia,
 }
 
 /*
- * Sets the type of service.  The values are the RFC 4594 class with the name of the DAT class, and
- * expedited forwarding for premium.  RoCE packets of both directions carry the type of service,
- * which selects their Ethernet priority.  On InfiniBand the type of service selects the service
- * level of the path.
+ * Sets the type of service.  High throughput and low latency get the RFC 4594 class of the same
+ * name.  Economy gets the class for low-priority data.  Premium gets expedited forwarding.
+ *
+ * RoCE packets of both directions carry the type of service, which selects their Ethernet priority.
+ * On InfiniBand the type of service selects the service level of the path.
  */
 static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 {

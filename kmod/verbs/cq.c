@@ -37,8 +37,8 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		polled = done && done < budget && dat_busy_join(&vc->conn);
 		/*
 		 * Call irq_poll_complete() while ep->lock is held.  After the unlock, the
-		 * connection may leave busy polling, and verbs_rearm() calls irq_poll_sched(),
-		 * which has no effect before irq_poll_complete().
+		 * connection may leave busy polling, and verbs_rearm() then calls irq_poll_sched().
+		 * That call would have no effect before irq_poll_complete().
 		 */
 		if (polled)
 			irq_poll_complete(iop);

@@ -16,11 +16,12 @@
 #define CM_BACKLOG	128	/* pending requests in the iWARP CM; ignored by other CMs */
 
 /*
- * Private data of a reject that this driver sends on its own, because iWARP has no reject reasons.
+ * Private data of a reject by the driver.  iWARP has no reject reasons, so the private data shows
+ * the peer that the reject is not from a consumer.
  */
 static const char refusal_data[4] = "DATn";
 
-/* Returns true if the driver of the peer has refused the connection, not the peer's consumer. */
+/* Returns true if a reject with private data @pd is from the peer's driver, not from a consumer. */
 bool verbs_is_refusal(const void *pd, u32 pd_len)
 {
 	return pd && pd_len >= sizeof(refusal_data) &&
@@ -76,8 +77,8 @@ static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	};
 	ret = dat_psp_request(psp, &req);
 	/*
-	 * Reject here: otherwise rdma_cm would reject as if the consumer had, or not at all upon
-	 * -ENOMEM.
+	 * Reject here.  Otherwise rdma_cm would send a reject that looks like a reject by the
+	 * consumer.  If the error is -ENOMEM, rdma_cm would send no reject.
 	 */
 	if (ret)
 		refuse(id, IB_CM_REJ_NO_RESOURCES);
@@ -102,7 +103,8 @@ static int listen_at(struct rdma_cm_id *id, struct dat_psp *psp,
 	if (ret)
 		return bind_error(ret);
 	/*
-	 * If two devices have the address, rdma_cm may bind @id to the device that is not the IA's.
+	 * If two devices have the address, rdma_cm may have bound @id to the other device, not to
+	 * the IA's device.
 	 */
 	if (id->device != verbs_device(ia->dev) || id->port_num != ia->port)
 		return -ENETUNREACH;

@@ -52,7 +52,8 @@ static int lmr_access(u32 priv)
 	if (priv & DAT_PRIV_REMOTE_READ)
 		access |= IB_ACCESS_REMOTE_READ;
 	/*
-	 * Verbs require local write for remote write.  dat_wr_to_sge() still refuses local writes.
+	 * In verbs, memory with remote write must also have local write.  dat_wr_to_sge() still
+	 * refuses local writes.
 	 */
 	if (priv & DAT_PRIV_REMOTE_WRITE)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
@@ -112,9 +113,10 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 }
 
 /*
- * Returns a mask of the page sizes that a registration by work request may use.  page_size_cap
- * counts only if DAT_QUIRK_REG_PAGES says that the device uses the page size of the request.  Other
- * devices always use PAGE_SIZE: with a larger page size, a peer would get access to other memory.
+ * Returns a mask of the page sizes that a registration by work request may use.  If the device has
+ * DAT_QUIRK_REG_PAGES, it uses the page size of the request, so all sizes in page_size_cap are
+ * allowed.  Other devices always use PAGE_SIZE: with a larger page size in the request, a peer
+ * would get access to other memory.
  */
 static u64 reg_page_sizes(const struct dat_dev *dev)
 {
@@ -183,9 +185,10 @@ static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32
 }
 
 /*
- * Returns true if the pages of the memory adjoin without holes.  The caller has found holes between
- * the DMA addresses, so the DMA mapping has made these holes: bounce buffers keep the offset in a
- * page only if the driver asks for that.
+ * Called when there are holes between the DMA addresses.  Returns true if this module has mapped
+ * the memory, and the pages of the memory adjoin without holes.  In this case the DMA mapping has
+ * made the holes: a bounce buffer has the same offset in its page as the memory only if the driver
+ * asks for that.
  */
 static bool dma_map_made_holes(const struct dat_kmem *mem)
 {

@@ -113,8 +113,8 @@ static int create_qp(struct verbs_conn *vc, u32 sq)
 		return ret;
 	vc->qp = vc->id->qp;
 	/*
-	 * Ask a peer that found no receive posted to retry after 0.64 ms; rdma_cm's default is 655
-	 * ms.
+	 * If a peer finds no receive posted, the peer retries after 0.64 ms.  The default of
+	 * rdma_cm is 655 ms.
 	 */
 	rdma_set_min_rnr_timer(vc->id, IB_RNR_TIMER_000_64);
 	return 0;
@@ -143,9 +143,9 @@ static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
  * posts.
  *
  * A device rounds the number up to a power of two.  For a ring with more than DAT_BATCH entries, an
- * additional entry would double the SQ or exceed the limit of the device.  The SQ of such a ring
- * gets no additional entry.  The last request of a full ring then stays in the ring until the first
- * one completes.
+ * additional entry for the marker would double the SQ or exceed the limit of the device.  The SQ of
+ * such a ring gets no additional entry.  If the ring is full, its last request waits in the ring
+ * until the first request completes.
  */
 static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 {
@@ -158,7 +158,7 @@ static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 
 /*
  * Creates the QP with the longest SQ that the device accepts.  The limit max_qp_wr of a device
- * holds for the smallest work requests; larger work requests may need a shorter SQ.  Requests that
+ * applies to the smallest work requests; larger work requests may need a shorter SQ.  Requests that
  * do not fit into the SQ wait in the ring.
  */
 static int create_longest_qp(struct verbs_conn *vc, u32 *sq)
@@ -222,10 +222,10 @@ static bool rq_full(struct dat_conn *conn)
 /*
  * Drains a QP with an SRQ.  Receives from the SRQ may still be in flight when the SQ is drained.
  * IB_EVENT_QP_LAST_WQE_REACHED says that the completions of all these receives are in the CQ.  Take
- * the completions before the QP is destroyed, because drivers then remove them from the CQ.
+ * the completions before the QP is destroyed, because the destruction removes them from the CQ.
  *
- * A QP that was never in a state to receive has taken no receives from the SRQ, so there is no
- * wait.
+ * A QP that was never in a state to receive has taken no receives from the SRQ, so this function
+ * does not wait for the event.
  */
 static void drain_shared(struct verbs_conn *vc)
 {

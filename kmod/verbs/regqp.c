@@ -67,13 +67,13 @@ static int reg_make_qp(struct verbs_regqp *r, struct rdma_cm_id *id)
 	};
 
 	/*
-	 * If two devices have the address, rdma_cm may have chosen the device that is not the
-	 * zone's.
+	 * If two devices have the address, rdma_cm may have chosen the other device, not the zone's
+	 * device.
 	 */
 	return id->device == r->pd->device ? rdma_create_qp(id, r->pd, &init) : -ENETUNREACH;
 }
 
-/* The connection needs no RDMA reads, but an iWARP adapter may begin with an empty RDMA read. */
+/* The connection needs no RDMA reads, but an iWARP connection may begin with an empty RDMA read. */
 static struct rdma_conn_param reg_param(const struct rdma_cm_id *id)
 {
 	u8 reads = rdma_protocol_iwarp(id->device, id->port_num);

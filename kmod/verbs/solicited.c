@@ -34,8 +34,8 @@ static bool recv_answer(struct verbs_conn *vc)
 	int done;
 
 	/*
-	 * A closing connection has to drain unsolicited receives too, so ask for the next
-	 * completion.
+	 * A closing connection has to drain unsolicited receives too, so ask for a notification of
+	 * the next completion of either kind.
 	 */
 	ib_req_notify_cq(vc->recv_cq,
 			 dat_conn_is_closing(conn) ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);

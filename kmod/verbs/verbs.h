@@ -103,7 +103,7 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @qp: queue pair; owned by @id
  * @cq: CQ for requests; also for receives if @recv_cq is NULL
  * @recv_cq: CQ for receives if conn.solicited is set; else NULL
- * @iop: irq_poll instance that polls @cq when the notification handler of @cq cannot
+ * @iop: irq_poll instance that polls @cq when the notification handler of @cq cannot poll
  * @recv_task: tasklet that handles notifications of @recv_cq
  * @error_work: work that handles an error event of @qp, because the event may come in hard
  *	interrupt
