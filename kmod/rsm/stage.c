@@ -72,10 +72,10 @@ void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok)
 
 	/*
 	 * All silent requests before @seq have succeeded: a silent request that fails completes by
-	 * itself.  The release lets a reader of @done also see the data of a get.
+	 * itself.
 	 */
 	if (!r->failed)
-		smp_store_release(&r->done, seq + ok);
+		smp_store_release(&r->done, seq + ok);	/* its reader sees the data of a get */
 	if (!ok)
 		smp_store_release(&r->failed, true);	/* @done is final */
 	wake_up_all(&conn->wq);
