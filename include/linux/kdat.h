@@ -1439,14 +1439,14 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
  * kdat_cr_reject() - refuse a connection request
  * @cr_handle: the CR; invalid afterwards
  * @private_data_size: 0
- * @private_data: ignored
+ * @private_data: not read; may be NULL
  *
  * The peer gets PEER_REJECTED.  If an RSP received the request, its EP becomes unconnected again.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: @private_data_size is negative (DAT_INVALID_ARG2), @private_data is NULL
- * (DAT_INVALID_ARG3);
+ * DAT_INVALID_PARAMETER: @private_data_size is negative (DAT_INVALID_ARG2), or it is not 0 and
+ * @private_data is NULL (DAT_INVALID_ARG3);
  * DAT_MODEL_NOT_SUPPORTED: @private_data_size is not 0.  The peer may use uDAPL 1.2, where a
  * rejection has no private data.
  */

@@ -78,14 +78,14 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 }
 
 /**
- * dat_cr_create() - create a CR for a peer's request, and queue its event
+ * dat_cr_create() - create a CR for a peer's request, and queue the event of the CR
  * @psp: listener, whose backlog counts the request.  After a success the CR removes the request
  *	from the backlog later; after an error the request has been removed.
  * @req: request
  *
  * Context: transport's lock of the request held; the caller keeps the IA from being closed.
- * Return: 0 if the CR has taken over @req->handle.  After an error the caller must refuse the peer:
- * the EVD is full, there is no memory, or the IA is shutting down.
+ * Return: 0 if the CR has taken over @req->handle; an errno if the EVD is full, there is no memory,
+ * or the IA is shutting down.  After an error the caller must refuse the peer.
  */
 int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 {

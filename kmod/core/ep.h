@@ -66,8 +66,8 @@ struct dat_ep_attr {
  *	before the last modification
  * @conn: current connection, from connect or accept until the end of the connection is reported; or
  *	NULL
- * @open: equal to @conn while a kernel consumer may post directly to the device, provided that the
- *	ring is empty and the device has room; else NULL; see dat_ep_update_open()
+ * @open: equal to @conn while posts of a kernel consumer may bypass the ring, else NULL; see
+ *	dat_ep_update_open().  The poster also checks that the ring is empty and the device has room.
  * @sq: send queue
  * @rq: receive queue; has no entries if @srq is set
  * @ring: memory of the rings, which the owner may map; also holds the EP state and the peer's

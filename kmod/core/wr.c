@@ -173,7 +173,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 	if (!op->rdma && (wr->rkey || wr->raddr))
 		return wr_build_invalidate(conn, out, sge, len);
 	if (op->opcode == IB_WR_RDMA_READ) {
-		/* If the EP may have no reads in flight, the device would never send the read. */
+		/* If the EP allows no reads in flight, the device would never send this read. */
 		if (!ep->read_out)
 			return -EINVAL;
 		max_sge = min(max_sge, ep->obj.ia->dev->limits.read_sge);

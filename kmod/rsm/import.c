@@ -301,7 +301,7 @@ static int window_may_split(struct vm_area_struct *vma, unsigned long addr)
 	return READ_ONCE(imp->maps) < RSM_MAX_MAPS ? 0 : -ENOMEM;
 }
 
-/* Maps the page that faulted, and up to FAULT_AROUND - 1 pages behind it. */
+/* Maps the page that faulted, and up to FAULT_AROUND - 1 pages that follow that page. */
 static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 {
 	struct rsm_mem *mem = rcu_dereference_protected(imp->export->mem,

@@ -124,7 +124,7 @@ static bool stage_reached(const struct stage *s, u32 seq)
 
 static bool stage_decided(const struct stage *s, u32 seq)
 {
-	/* If @failed is set, @done is final, so request @seq has not succeeded. */
+	/* Once @failed is set, @done is final: a request that @done has not reached has failed. */
 	return stage_reached(s, seq) || smp_load_acquire(&s->r->failed) ||
 	       READ_ONCE(s->conn->lost);
 }

@@ -20,7 +20,7 @@
 #include "core/srq.h"
 #include "user/file.h"
 
-/* Requirements of an operation for the IA of the file. */
+/* What an operation requires of the file's IA. */
 enum need {
 	NEED_NONE,	/* no IA */
 	NEED_IA,	/* the file has an IA; @fn locks the IA if necessary */

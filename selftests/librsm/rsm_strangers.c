@@ -296,7 +296,10 @@ TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 		if (!pid[i])
 			crowd(ready[1]);
 	}
-	/* Only crowd() keeps the pipe's write end: the read ends if all its processes have failed. */
+	/*
+	 * Only the processes in crowd() keep the pipe's write end open.  If all of them fail,
+	 * read() returns 0.
+	 */
 	close(ready[1]);
 	other = fork();
 	if (!other)

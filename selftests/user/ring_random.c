@@ -231,8 +231,8 @@ TEST_F_TIMEOUT(random, tails, 400)
 	for (round = 0; round < ROUNDS; round++) {
 		q = rnd() % 2 ? &p->ep[1].sq : &p->ep[1].rq;
 		/*
-		 * Choose a tail that is either beyond the end of the ring or before entries that
-		 * the kernel has taken.
+		 * Choose an invalid tail.  Either the tail claims more entries than the ring holds,
+		 * or the tail takes back entries that the kernel has taken already.
 		 */
 		q->tail += q->entries + 1 + rnd() % (0xffffffffU - 2 * q->entries);
 		q->tail--;	/* t_push() adds one */

@@ -12,7 +12,7 @@
 #include "dat_test.h"
 #include "timens.h"
 
-#define WAIT_MS		1500	/* longer than 1 s, the offset of a clock that is behind */
+#define WAIT_MS		1500	/* must exceed the 1 s by which a test sets the clock back */
 #define FAR_S		100000	/* offset of a clock that is ahead, in seconds */
 
 static uint64_t now_ns(void)

@@ -20,7 +20,7 @@
 #define GET_PIECES	16	/* max. number of pieces of a get in flight */
 #define GET_CHUNKS	3	/* max. chunks for these pieces; a data area has 4 or 8 */
 #define SHOW_BYTES	16384	/* bytes of a put after which its entries are published */
-#define SMALL		256	/* max. bytes of a transfer through the stack */
+#define SMALL		256	/* max. bytes of a transfer copied through a buffer on the C stack */
 #define PAGE_LEAST	4096
 
 /*
@@ -436,7 +436,7 @@ static int get_parts(struct stream *s, uint32_t *done)
 	return ret;
 }
 
-/* Memory that is known to be valid. */
+/* Transfers of memory that is known to be valid: the library copies, without the driver. */
 
 /*
  * Returns whether all parts together fit into the data area.  A larger transfer must be

@@ -195,7 +195,7 @@ struct dat_adapter {
  * @size: size of this structure, in bytes
  * @flags: 0; reserved for flags of later versions
  * @name: IA name, NUL-terminated
- * @user_data: @owner of the IA's async events
+ * @user_data: value of @owner in async events about the IA
  * @doorbell_offset: out: mmap() offset of the doorbell region
  * @doorbell_size: out: bytes of the doorbell region
  * @features: bits of dat_abi.features that the caller needs
@@ -389,7 +389,7 @@ struct dat_lmr_create {
  * struct dat_rmr_create - create a remote memory region, which is not yet bound
  * @size: size of this structure, in bytes
  * @pz: id of the protection zone
- * @user_data: @owner of the RMR's bind events
+ * @user_data: value of @owner in the RMR's bind events
  * @id: out: id of the new RMR
  * @rsvd: 0
  */
@@ -448,7 +448,7 @@ struct dat_rmr_bind {
  * @streams: enum dat_stream bits of the events that the EVD accepts
  * @qlen: minimum length of the event ring; out: length, a power of two
  * @id: out: id of the new EVD
- * @user_data: @owner of async events about this EVD
+ * @user_data: value of @owner in async events about this EVD
  * @flags: 0
  * @comp_vector: 0; reserved for the completion vector of a CQ of the EVD
  * @submit: out: place of struct dat_evd_head
@@ -718,7 +718,7 @@ struct dat_fd {
  * @pz: id of the protection zone
  * @max_recv: maximum number of outstanding buffers; out: number of entries of the ring
  * @max_iov: maximum number of segments of a buffer
- * @user_data: @owner of async events about this SRQ
+ * @user_data: value of @owner in async events about this SRQ
  * @id: out: id of the new SRQ
  * @queue: out: number of the queue, which selects the dirty bit in the doorbell region
  * @submit: out: place of struct dat_submit and the RQEs
@@ -811,7 +811,7 @@ struct dat_srq_set_lw {
  * @recv_flags: DAT_COMPLETION_FLAGS of receives; with SOLICITED_WAIT, an unsolicited receive
  *	reaches the ring of @recv_evd only in DAT_IOC_EVD_POLL or DAT_IOC_EVD_WAIT
  * @request_flags: DAT_COMPLETION_FLAGS of requests
- * @user_data: @owner of this EP's events
+ * @user_data: value of @owner in this EP's events
  * @id: out: id of the new EP
  * @sq_queue: out: number of the send queue, which selects the dirty bit in the doorbell region
  * @rq_queue: out: number of the receive queue, which selects the dirty bit in the doorbell region
@@ -1026,7 +1026,7 @@ struct dat_ep_query {
  * @size: size of this structure, in bytes
  * @evd: id of the EVD for connection requests
  * @conn_qual: connection qualifier; 0: the kernel chooses a port; out: qualifier in use
- * @user_data: @owner of the connection request events
+ * @user_data: value of @owner in the connection request events
  * @id: out: id of the new service point
  * @flags: 0 or DAT_PSP_ONE_SHOT
  *
