@@ -67,7 +67,8 @@ struct dat_ep_attr {
  * @conn: current connection, from connect or accept until the end of the connection is reported; or
  *	NULL
  * @open: equal to @conn while posts of a kernel consumer may bypass the ring, else NULL; see
- *	dat_ep_update_open().  The poster also checks that the ring is empty and the device has room.
+ *	dat_ep_update_open().  The poster also checks that the ring is empty and that the device
+ *	has room.
  * @sq: send queue
  * @rq: receive queue; has no entries if @srq is set
  * @ring: memory of the rings, which the owner may map; also holds the EP state and the peer's

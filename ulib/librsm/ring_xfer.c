@@ -20,7 +20,7 @@
 #define GET_PIECES	16	/* max. number of pieces of a get in flight */
 #define GET_CHUNKS	3	/* max. chunks for these pieces; a data area has 4 or 8 */
 #define SHOW_BYTES	16384	/* bytes of a put after which its entries are published */
-#define SMALL		256	/* max. bytes of a transfer copied through a buffer on the C stack */
+#define SMALL		256	/* max. bytes that are copied through a buffer on the C stack */
 #define PAGE_LEAST	4096
 
 /*
