@@ -22,28 +22,38 @@ apart_update() { # DIR
 	run_quietly "$1/update.log" "package lists" apt-get -q update && : >"$1/updated"
 }
 
-# Prepare an apt for SUITES and let the caller use it.  Lists are fetched again after a day; old
-# lists serve if the archive cannot be reached.
-use_apart() { # SUITES [ARCHITECTURE]
-	local dir=$DAT_CACHE/apt-${1// /+}${2:+-$2}
-	mkdir -p "$dir"/{lists/partial,archives/partial,sources}
-	apart_source "$1" >"$dir/sources/suite.sources"
-	: >"$dir/status"
-	cat >"$dir/apt.conf" <<-END
-		Dir::State "$dir";
-		Dir::State::status "$dir/status";
-		Dir::Cache "$dir";
+write_apart_conf() { # DIR SUITES ARCHITECTURE
+	mkdir -p "$1"/{lists/partial,archives/partial,sources}
+	apart_source "$2" >"$1/sources/suite.sources"
+	: >"$1/status"
+	cat >"$1/apt.conf.new" <<-END
+		Dir::State "$1";
+		Dir::State::status "$1/status";
+		Dir::Cache "$1";
 		Dir::Etc::sourcelist "/dev/null";
-		Dir::Etc::sourceparts "$dir/sources";
+		Dir::Etc::sourceparts "$1/sources";
 		APT::Sandbox::User "root";
 		APT::Install-Recommends "false";
-		APT::Default-Release "${1##* }";
-		APT::Architecture "${2:-amd64}";
-		APT::Architectures { "${2:-amd64}"; };
+		APT::Default-Release "${2##* }";
+		APT::Architecture "$3";
+		APT::Architectures { "$3"; };
 	END
+	mv "$1/apt.conf.new" "$1/apt.conf"
+}
+
+# Prepare an apt for SUITES and let the caller use it.  Lists are fetched again after a day; old
+# lists serve if the archive cannot be reached.  Another process may use the same apt: nobody
+# rewrites a configuration that exists, since apt would use the host's packages for a moment.
+use_apart() { # SUITES [ARCHITECTURE]
+	local dir=$DAT_CACHE/apt-${1// /+}${2:+-$2}
+	mkdir -p "$dir"
+	exec 8>"$dir/lock"
+	flock 8
+	[ -e "$dir/apt.conf" ] || write_apart_conf "$dir" "$1" "${2:-amd64}"
 	export APT_CONFIG=$dir/apt.conf
 	[ -n "$(find "$dir/updated" -mtime -1 2>/dev/null)" ] || apart_update "$dir" ||
 		[ -e "$dir/updated" ] || die "cannot fetch the package lists of $1"
+	exec 8>&-
 }
 
 # Print the first package whose name matches REGEX among those that PACKAGE depends on.
