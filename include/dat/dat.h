@@ -115,7 +115,7 @@ typedef enum dat_evd_flags {
 	DAT_EVD_DEFAULT_FLAG	= 0x1f0		/* all but software */
 } DAT_EVD_FLAGS;
 
-/* Who creates the EP for a connection request: the consumer or the provider. */
+/* The creator of the EP for a connection request: the consumer or the provider. */
 typedef enum dat_psp_flags {
 	DAT_PSP_CONSUMER_FLAG	= 0x00,
 	DAT_PSP_PROVIDER_FLAG	= 0x01

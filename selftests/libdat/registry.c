@@ -181,7 +181,7 @@ TEST(lines_of_others)
 	EXPECT_EQ(0, listed(&l, "spare", 2, 1));
 }
 
-/* Of equal lines, the first counts.  Lines with another version or thread safety are not equal. */
+/* The first of equal lines counts.  Lines with another version or thread safety are not equal. */
 TEST(duplicate_lines)
 {
 	struct list l;
