@@ -201,7 +201,7 @@ void rsm_auth_prove(struct rsm_conn *conn)
 		return;
 	}
 	spin_lock_bh(&conn->lock);
-	if (!conn->lost)
+	if (conn->state < RSM_CONN_LOST)
 		rsm_msg_handshake(conn, p, sizeof(*p));
 	spin_unlock_bh(&conn->lock);
 }
@@ -213,7 +213,7 @@ void rsm_auth_prove(struct rsm_conn *conn)
 void rsm_auth_prove_again(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
-	if (!conn->lost)
+	if (conn->state < RSM_CONN_LOST)
 		rsm_msg_handshake(conn, &conn->transcript.proof, sizeof(conn->transcript.proof));
 }
 
@@ -266,7 +266,7 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 	else if (!conn->ops->proven(conn) || !auth_sign(conn, false, grant->mac))
 		return false;
 	spin_lock_bh(&conn->lock);
-	if (!conn->lost) {
+	if (conn->state < RSM_CONN_LOST) {
 		rsm_msg_handshake(conn, grant, sizeof(*grant));
 		if (!grant->err)
 			rsm_conn_up(conn);

@@ -22,6 +22,29 @@ static unsigned long beat_period(void)
 	return clamp(READ_ONCE(rsm_heartbeat), 1U, 3600U) * HZ;
 }
 
+static const unsigned long conn_next[RSM_CONN_NR_STATES] = {
+	[RSM_CONN_CONNECTING]	= BIT(RSM_CONN_LINKED) | BIT(RSM_CONN_DOWN) | BIT(RSM_CONN_LOST),
+	[RSM_CONN_LINKED]	= BIT(RSM_CONN_UP) | BIT(RSM_CONN_DOWN) | BIT(RSM_CONN_LOST),
+	[RSM_CONN_UP]		= BIT(RSM_CONN_DOWN) | BIT(RSM_CONN_LOST),
+	[RSM_CONN_DOWN]		= BIT(RSM_CONN_LOST),
+	[RSM_CONN_LOST]		= BIT(RSM_CONN_ENDED),
+};
+
+/*
+ * Sets conn->state and wakes the threads that wait for a change.  Only this function sets the
+ * state.  Events of the transport, messages and the end of an import arrive in any order, so a
+ * forbidden transition is no bug: the function then changes nothing and returns false.
+ */
+static bool conn_set_state(struct rsm_conn *conn, enum rsm_conn_state state)
+{
+	lockdep_assert_held(&conn->lock);
+	if (!(conn_next[conn->state] & BIT(state)))
+		return false;
+	WRITE_ONCE(conn->state, state);
+	wake_up_all(&conn->wq);
+	return true;
+}
+
 static void conn_free(struct kref *ref)
 {
 	struct rsm_conn *conn = container_of(ref, struct rsm_conn, ref);
@@ -53,9 +76,8 @@ static struct rsm_conn *conn_find(struct rsm_ctlr *ctlr, u32 id)
 void rsm_conn_hang_up(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
-	conn->up = false;
+	conn_set_state(conn, RSM_CONN_DOWN);
 	spin_unlock_bh(&conn->lock);
-	wake_up_all(&conn->wq);
 	/* If the endpoint has been freed, its handle is stale and the call fails without harm. */
 	kdat_ep_disconnect(READ_ONCE(conn->ep), DAT_CLOSE_ABRUPT_FLAG);
 }
@@ -76,26 +98,26 @@ static void conn_beat(struct work_struct *work)
 	bool stuck;
 
 	spin_lock_bh(&conn->lock);
-	if (!conn->was_up && conn->ops->importer) {
+	if (conn->result && conn->ops->importer) {
 		rsm_auth_prove_again(conn);
 		spin_unlock_bh(&conn->lock);
 		return;
 	}
-	/* If @was_up is false here, the peer of this exporter has sent no valid proof in time. */
-	stuck = !conn->was_up || conn_stuck(conn);
+	/* If @result is not OK here, the peer of this exporter has sent no valid proof in time. */
+	stuck = conn->result || conn_stuck(conn);
 	if (time_after_eq(jiffies, READ_ONCE(conn->last_rx) + beat_period())) {
 		conn->want_beat = true;
 		rsm_msg_push(conn);
 	}
-	/* rsm_conn_end() sets @lost under conn->lock before it cancels conn->beat. */
-	if (!conn->lost)
+	/* rsm_conn_end() sets RSM_CONN_LOST under conn->lock before it cancels conn->beat. */
+	if (conn->state < RSM_CONN_LOST)
 		queue_delayed_work(rsm_wq, &conn->beat, beat_period());
 	spin_unlock_bh(&conn->lock);
 	if (stuck)
 		rsm_conn_hang_up(conn);
 }
 
-/* Posts a transfer.  conn->lock is held and conn->up is true. */
+/* Posts a transfer.  conn->lock is held and the connection is up. */
 static DAT_RETURN request_post(struct rsm_conn *conn, struct rsm_request *req)
 {
 	DAT_RMR_TRIPLET remote = {
@@ -123,7 +145,7 @@ int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req)
 	int ret = 0;
 
 	spin_lock_bh(&conn->lock);
-	rc = conn->up ? request_post(conn, req) : DAT_INVALID_STATE;
+	rc = conn->state == RSM_CONN_UP ? request_post(conn, req) : DAT_INVALID_STATE;
 	if (rc)
 		ret = DAT_GET_TYPE(rc) == DAT_INVALID_STATE ? -ENOTCONN : -EIO;
 	else if (conn->posted++ == conn->completed)
@@ -163,7 +185,7 @@ static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	conn->completed += ((cookie >> COOKIE_BEFORE) - conn->completed + 1) & COOKIE_MASK;
 	conn->progress = jiffies;
 	if (!ok)
-		conn->up = false;
+		conn_set_state(conn, RSM_CONN_DOWN);
 	rsm_msg_completed(conn);
 	spin_unlock(&conn->lock);
 	conn->done[channel](conn, (u32)cookie, ok);
@@ -188,6 +210,7 @@ static void conn_init(struct rsm_conn *conn)
 	init_waitqueue_head(&conn->wq);
 	INIT_DELAYED_WORK(&conn->beat, conn_beat);
 	INIT_WORK(&conn->inbox_work, rsm_msg_inbox);
+	conn->result = -EINPROGRESS;
 	conn->last_rx = jiffies;
 }
 
@@ -296,8 +319,9 @@ void rsm_conn_up(struct rsm_conn *conn)
 	const struct rsm_grant *grant = &conn->transcript.grant;
 
 	lockdep_assert_held(&conn->lock);
-	conn->up = !conn->lost;
-	conn->was_up = conn->up;
+	if (!conn_set_state(conn, RSM_CONN_UP))
+		return;
+	conn->result = DAT_RSM_OK;
 	if (conn->ops->importer) {
 		conn->rkey = be32_to_cpu(grant->rkey);
 		conn->addr = be64_to_cpu(grant->addr);
@@ -305,26 +329,25 @@ void rsm_conn_up(struct rsm_conn *conn)
 		conn->swapped = conn->transcript.answer.endian != RSM_ENDIAN;
 	}
 	rsm_msg_push(conn);
-	if (!conn->lost)
-		mod_delayed_work(rsm_wq, &conn->beat, beat_period());
-	wake_up_all(&conn->wq);
+	mod_delayed_work(rsm_wq, &conn->beat, beat_period());
 }
 
 /* Starts the second half of the handshake: the transport is connected.  end_lock held. */
 static void conn_link(struct rsm_conn *conn)
 {
+	WRITE_ONCE(conn->answered, true);
 	if (!rsm_auth_link(conn)) {
 		rsm_conn_lost(conn, DAT_RSM_CONN_ABORTED);
 		return;
 	}
 	spin_lock_bh(&conn->lock);
-	conn->linked = true;
+	conn_set_state(conn, RSM_CONN_LINKED);
 	spin_unlock_bh(&conn->lock);
 	if (conn->ops->importer) {
 		rsm_auth_prove(conn);
 		/* conn_beat() sends the proof again if no GRANT arrives within a second. */
 		spin_lock_bh(&conn->lock);
-		if (!conn->lost)
+		if (conn->state < RSM_CONN_LOST)
 			queue_delayed_work(rsm_wq, &conn->beat, HZ);
 		spin_unlock_bh(&conn->lock);
 	}
@@ -343,16 +366,13 @@ void rsm_conn_lost(struct rsm_conn *conn, int err)
 
 	lockdep_assert_held(&conn->end_lock);
 	spin_lock_bh(&conn->lock);
-	first = !conn->lost;
-	conn->lost = true;
-	conn->up = false;
-	if (first)
-		conn->err = err;
+	first = conn_set_state(conn, RSM_CONN_LOST);
+	if (first && conn->result == -EINPROGRESS)
+		conn->result = err;
 	rsm_msg_rebind_done(conn);
 	spin_unlock_bh(&conn->lock);
 	if (first)
 		conn->ops->lost(conn);
-	wake_up_all(&conn->wq);
 }
 
 static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
@@ -386,23 +406,28 @@ int rsm_conn_refusal(u32 err)
 	}
 }
 
+/* Handles a rejection by a host on which nothing listens at RSM's port. */
+static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
+{
+	WRITE_ONCE(conn->answered, true);
+	rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
+}
+
 static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
 	const struct rsm_answer *answer = data->private_data;
-	u32 err = DAT_RSM_UNREACHABLE;
+	int err;
 
-	if (answer_good(answer, data->private_data_size))
-		err = be32_to_cpu(answer->err);
-	else
-		/* The answer is not from RSM.  rdma_cm rejects a request if no listener exists. */
-		conn->refused = true;
-	rsm_conn_lost(conn, rsm_conn_refusal(err));
-}
-
-static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
-{
-	conn->refused = true;
-	rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
+	/* rdma_cm rejects a request if no listener exists. */
+	if (!answer_good(answer, data->private_data_size)) {
+		conn_refused(conn, data);
+		return;
+	}
+	err = rsm_conn_refusal(be32_to_cpu(answer->err));
+	/* A host with a different node id sends DAT_RSM_UNREACHABLE. */
+	if (err != DAT_RSM_UNREACHABLE)
+		WRITE_ONCE(conn->answered, true);
+	rsm_conn_lost(conn, err);
 }
 
 static void conn_unreachable(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
@@ -440,8 +465,8 @@ static void conn_connection(struct rsm_conn *conn, const DAT_EVENT *event)
 }
 
 /*
- * Handles a connection event.  While end_lock is held and conn->ended is false, conn->owner and the
- * data of the event stay valid.
+ * Handles a connection event.  While end_lock is held and the state is not RSM_CONN_ENDED,
+ * conn->owner and the data of the event stay valid.
  */
 void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
@@ -455,7 +480,7 @@ void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	if (!conn)
 		return;
 	mutex_lock(&conn->end_lock);
-	if (!conn->ended)
+	if (conn->state != RSM_CONN_ENDED)
 		conn_connection(conn, event);
 	mutex_unlock(&conn->end_lock);
 	rsm_conn_put(conn);
@@ -476,14 +501,14 @@ static void conn_free_ep(struct rsm_conn *conn)
 void rsm_conn_end(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
-	conn->lost = true;
-	conn->up = false;
+	conn_set_state(conn, RSM_CONN_LOST);
 	spin_unlock_bh(&conn->lock);
-	wake_up_all(&conn->wq);
 	cancel_delayed_work_sync(&conn->beat);
 	/* Taking end_lock waits for calls of conn->ops that are in progress. */
 	mutex_lock(&conn->end_lock);
-	WRITE_ONCE(conn->ended, true);
+	spin_lock_bh(&conn->lock);
+	conn_set_state(conn, RSM_CONN_ENDED);
+	spin_unlock_bh(&conn->lock);
 	mutex_unlock(&conn->end_lock);
 	xa_erase(&conn->ctlr->conns, conn->id);
 	conn_free_ep(conn);

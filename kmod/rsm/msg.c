@@ -74,7 +74,7 @@ static void msg_ack(struct rsm_conn *conn)
 
 	lockdep_assert_held(&conn->lock);
 	conn->ack_due = false;
-	if (!conn->up)
+	if (conn->state != RSM_CONN_UP)
 		return;
 	if (!conn->acks)
 		conn->progress = jiffies;
@@ -96,7 +96,7 @@ void rsm_msg_push(struct rsm_conn *conn)
 	};
 
 	lockdep_assert_held(&conn->lock);
-	if (!conn->up || conn->tell_in_flight || !msg_pending(conn))
+	if (conn->state != RSM_CONN_UP || conn->tell_in_flight || !msg_pending(conn))
 		return;
 	if (conn->want_single)
 		msg.flags |= RSM_TELL_SINGLE;
@@ -120,7 +120,7 @@ int rsm_msg_tell(struct rsm_conn *conn, bool single)
 	int ret = 0;
 
 	spin_lock_bh(&conn->lock);
-	if (conn->lost)
+	if (conn->state >= RSM_CONN_LOST)
 		ret = -ENOTCONN;
 	else if (!single && conn->want_events != U32_MAX)
 		conn->want_events++;
@@ -152,7 +152,7 @@ bool rsm_msg_rebind(struct rsm_conn *conn, u32 rkey, u64 addr)
 	spin_lock_bh(&conn->lock);
 	conn->rkey = rkey;
 	conn->addr = addr;
-	if (!conn->lost) {
+	if (conn->state < RSM_CONN_LOST) {
 		conn->want_rebind = true;
 		begun = !conn->rebind_pending;
 		conn->rebind_pending = true;
@@ -172,7 +172,7 @@ static bool msg_drained(struct rsm_conn *conn)
 	bool settled;
 
 	spin_lock_bh(&conn->lock);
-	settled = !conn->up || (!conn->tell_in_flight && !msg_pending(conn));
+	settled = conn->state != RSM_CONN_UP || (!conn->tell_in_flight && !msg_pending(conn));
 	spin_unlock_bh(&conn->lock);
 	return settled;
 }
@@ -279,15 +279,15 @@ static bool msg_process_handshake(struct rsm_conn *conn, const struct rsm_receiv
 }
 
 /*
- * Processes a received message.  end_lock is held and conn->ended is false.  Returns false if the
- * connection must end.
+ * Processes a received message.  end_lock is held and the state is not RSM_CONN_ENDED.  Returns
+ * false if the connection must end.
  */
 static bool msg_process(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	struct rsm_msg msg;
 	bool posted;
 
-	if (!READ_ONCE(conn->was_up) || r->len == sizeof(struct rsm_proof))
+	if (READ_ONCE(conn->result) || r->len == sizeof(struct rsm_proof))
 		return msg_process_handshake(conn, r);
 	if (!msg_read(conn, r, &msg))
 		return false;
@@ -309,7 +309,7 @@ static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
 
 	spin_lock_bh(&conn->lock);
 	/* Messages that arrive before the ESTABLISHED event stay in the inbox until the event. */
-	any = conn->linked && conn->inbox_head != conn->inbox_tail;
+	any = conn->answered && conn->inbox_head != conn->inbox_tail;
 	if (any)
 		*r = conn->inbox[conn->inbox_head++ % RSM_CONN_RECVS];
 	spin_unlock_bh(&conn->lock);
@@ -323,7 +323,7 @@ void rsm_msg_inbox(struct work_struct *work)
 	struct rsm_received r;
 
 	mutex_lock(&conn->end_lock);
-	while (!conn->ended && msg_next(conn, &r))
+	while (conn->state != RSM_CONN_ENDED && msg_next(conn, &r))
 		if (!msg_process(conn, &r))
 			rsm_conn_hang_up(conn);
 	mutex_unlock(&conn->end_lock);

@@ -197,14 +197,36 @@ struct rsm_conn;
 struct rsm_ring;
 
 /**
+ * enum rsm_conn_state - state of a connection, in the order in which a connection passes them
+ * @RSM_CONN_CONNECTING: the transport is not connected yet
+ * @RSM_CONN_LINKED: the transport is connected, and the handshake continues by messages
+ * @RSM_CONN_UP: the handshake has succeeded, and requests can be posted
+ * @RSM_CONN_DOWN: a request has failed or this side has hung up; the transport is about to report
+ *	the end
+ * @RSM_CONN_LOST: the connection has ended, or was not established
+ * @RSM_CONN_ENDED: rsm_conn_end() frees the endpoint; the functions of struct rsm_conn_ops are no
+ *	longer called
+ * @RSM_CONN_NR_STATES: number of states
+ */
+enum rsm_conn_state {
+	RSM_CONN_CONNECTING,
+	RSM_CONN_LINKED,
+	RSM_CONN_UP,
+	RSM_CONN_DOWN,
+	RSM_CONN_LOST,
+	RSM_CONN_ENDED,
+	RSM_CONN_NR_STATES,
+};
+
+/**
  * struct rsm_conn_ops - operations of one side of a connection
  * @importer: flag: the operations are for the importer's side, which receives the segment's key
  * @proven: exporter only: fill in conn->transcript.grant for an importer whose proof is valid or
  *	not required; return false to end the connection
  * @events: add the events that the peer has sent.  If @single is set, first add one event, but only
  *	if no event is pending.  Then add @events further events
- * @lost: handle a connection that has ended or was not established, for the reason conn->err;
- *	called once, and not after rsm_conn_end()
+ * @lost: handle a connection that has ended or was not established; called once, and not after
+ *	rsm_conn_end()
  * @rebound: exporter only: handle the change of conn->rebind_pending to false; conn->lock held
  *
  * @proven, @events and @lost run in process context with end_lock held, so conn->owner is valid.
@@ -251,10 +273,11 @@ struct rsm_received {
  * @granted: exporter: flag: the importer has been sent the key; node->lock
  * @trusts: flag: the node trusts the network, so the peers need no proofs; constant
  * @transcript: messages of the handshake; @end_lock; the importer's proof does not change once sent
+ * @answered: flag: the transport was connected, or the peer's host has rejected the connection;
+ *	@end_lock, but rsm/remote.c reads the flag without the lock
  * @proof_received: exporter: flag: a PROOF has arrived; @end_lock
  * @end_work: exporter: work that ends a connection which has been removed from export->peers
- * @end_lock: mutex of @ended, and of the creation of @ep
- * @ended: flag: the functions of @ops are no longer called
+ * @end_lock: mutex of the transition to RSM_CONN_ENDED, and of the creation of @ep
  * @ep: endpoint, or NULL
  * @evd: EVD of the endpoint's requests and receives
  * @pz: importer: protection zone of @mem, @ring and @ep
@@ -267,12 +290,9 @@ struct rsm_received {
  * @ring: importer: ring that the process maps, or NULL; set once, by smp_store_release()
  * @inbox_work: work that processes @inbox
  * @lock: spinlock of all members below
- * @linked: flag: the transport is connected, and the handshake continues by messages
- * @up: flag: requests can be posted, since the handshake has succeeded
- * @was_up: flag: @up is set now or was set before
- * @lost: flag: the connection has ended, or will not be established
- * @err: enum dat_rsm_err, the reason of @lost
- * @refused: flag: the peer's host has rejected the connection, because nothing listens at the port
+ * @state: state; only conn_set_state() writes it
+ * @result: result of the handshake: -EINPROGRESS, DAT_RSM_OK once the connection has been up, or
+ *	the reason why it was not established, enum dat_rsm_err
  * @swapped: importer: flag: the exporter's byte order differs from this host's
  * @rkey: remote key of the segment; on the exporter's side valid only after a rebind
  * @addr: address of the segment's first byte, for use with @rkey
@@ -314,10 +334,10 @@ struct rsm_conn {
 	bool				granted;
 	bool				trusts;
 	struct rsm_transcript		transcript;
+	bool				answered;
 	bool				proof_received;
 	struct work_struct		end_work;
-	struct mutex			end_lock;	/* ended, ep */
-	bool				ended;
+	struct mutex			end_lock;	/* RSM_CONN_ENDED, ep */
 	DAT_EP_HANDLE			ep;
 	DAT_EVD_HANDLE			evd;
 	DAT_PZ_HANDLE			pz;
@@ -330,12 +350,8 @@ struct rsm_conn {
 	struct rsm_ring			*ring;
 	struct work_struct		inbox_work;
 	spinlock_t			lock;		/* protects all members below */
-	bool				linked;
-	bool				up;
-	bool				was_up;
-	bool				lost;
-	int				err;
-	bool				refused;
+	enum rsm_conn_state		state;
+	int				result;
 	bool				swapped;
 	u32				rkey;
 	u64				addr;

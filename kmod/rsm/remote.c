@@ -24,7 +24,7 @@ static void remote_lost(struct rsm_conn *conn)
 	struct rsm_import *imp = conn->owner;
 
 	/* If the handshake failed, do not cut the import, because remote_open() may try again. */
-	if (READ_ONCE(conn->was_up))
+	if (READ_ONCE(conn->result) == DAT_RSM_OK)
 		rsm_obj_cut(&imp->obj);
 }
 
@@ -47,16 +47,6 @@ static const struct rsm_conn_ops probe_ops = {
 	.events	= probe_events,
 	.lost	= probe_lost,
 };
-
-static bool conn_decided(struct rsm_conn *conn)
-{
-	bool decided;
-
-	spin_lock_bh(&conn->lock);
-	decided = conn->up || conn->lost;
-	spin_unlock_bh(&conn->lock);
-	return decided;
-}
 
 /*
  * Connects with the kernel's credentials.  The exporter requires a privileged source port, for
@@ -105,6 +95,17 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
 }
 
+/* The lock orders the read of what rsm_conn_up() sets after @result. */
+static int conn_result(struct rsm_conn *conn)
+{
+	int result;
+
+	spin_lock_bh(&conn->lock);
+	result = conn->result;
+	spin_unlock_bh(&conn->lock);
+	return result;
+}
+
 /*
  * Connects and waits for the end of the handshake.  After an error the caller calls conn_close().
  *
@@ -120,22 +121,15 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	if (ret)
 		return ret;
 	/* Limit the wait, because the exporter may accept the transport and then send nothing. */
-	left = wait_event_interruptible_timeout(conn->wq, conn_decided(conn),
+	left = wait_event_interruptible_timeout(conn->wq, conn_result(conn) != -EINPROGRESS,
 						2 * usecs_to_jiffies(timeout_us));
 	if (left < 0)
 		return -ERESTARTNOHAND;
 	if (!left)
-		return READ_ONCE(conn->linked) ? -ETIMEDOUT : DAT_RSM_UNREACHABLE;
-	spin_lock_bh(&conn->lock);
-	/* The handshake succeeded.  If the connection was lost since, the import has been cut. */
-	if (conn->was_up)
-		ret = DAT_RSM_OK;
-	else if (conn->err != DAT_RSM_CONN_ABORTED)
-		ret = conn->err;
-	else
-		ret = -EAGAIN;
-	spin_unlock_bh(&conn->lock);
-	return ret;
+		return READ_ONCE(conn->answered) ? -ETIMEDOUT : DAT_RSM_UNREACHABLE;
+	/* If the handshake succeeded and the connection was lost since, the import has been cut. */
+	ret = conn_result(conn);
+	return ret == DAT_RSM_CONN_ABORTED ? -EAGAIN : ret;
 }
 
 /* Tears the connection down.  The last rsm_conn_put() frees struct rsm_conn. */
@@ -254,21 +248,6 @@ void rsm_remote_release(struct rsm_import *imp)
 	kfree(imp->remote);
 }
 
-/*
- * Returns true if the probed node has answered.  A refusal is an answer, too, except
- * DAT_RSM_UNREACHABLE: a host with a different node id sends this error.
- */
-static bool conn_was_answered(struct rsm_conn *conn)
-{
-	bool answered;
-
-	spin_lock_bh(&conn->lock);
-	answered = conn->refused || conn->linked ||
-		   (conn->err && conn->err != DAT_RSM_UNREACHABLE);
-	spin_unlock_bh(&conn->lock);
-	return answered;
-}
-
 int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 {
 	struct rsm_conn *conn;
@@ -284,7 +263,7 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	 * A rejection by a host without a listener is an answer, too, because RSM listens only
 	 * while the host exports or imports.
 	 */
-	if (conn_was_answered(conn))
+	if (READ_ONCE(conn->answered))
 		ret = DAT_RSM_OK;
 	conn_close(conn);
 	rsm_conn_put(conn);

@@ -401,8 +401,8 @@ static int ring_register(struct rsm_ring *r)
 
 /*
  * Registers a new ring and attaches it to its connection.  While ring_lock is held, the adapter and
- * the protection zone stay valid.  rsm_ring_end() takes ring_lock after conn->ended is set.  So
- * either this function sees conn->ended, or rsm_ring_end() finds the ring.
+ * the protection zone stay valid.  rsm_ring_end() takes ring_lock after RSM_CONN_ENDED is set.
+ * So either this function sees RSM_CONN_ENDED, or rsm_ring_end() finds the ring.
  *
  * Each import has its own ring_lock.  So a process that makes the registration take long delays
  * only the end of its own import.
@@ -413,7 +413,7 @@ static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 	int ret;
 
 	lockdep_assert_held(&conn->ring_lock);
-	if (READ_ONCE(conn->ended) || READ_ONCE((*ring)->imp->obj.cut))
+	if (READ_ONCE(conn->state) == RSM_CONN_ENDED || READ_ONCE((*ring)->imp->obj.cut))
 		return DAT_RSM_CONN_ABORTED;
 	if (conn->ring)
 		return DAT_RSM_OK;
@@ -455,7 +455,7 @@ void rsm_ring_end(struct rsm_conn *conn)
 	struct rsm_ctx *ctx;
 	struct rsm_ring *r;
 
-	/* A call that takes ring_lock later sees conn->ended, and so makes no ring. */
+	/* A call that takes ring_lock later sees RSM_CONN_ENDED, and so makes no ring. */
 	mutex_lock(&conn->ring_lock);
 	r = conn->ring;
 	mutex_unlock(&conn->ring_lock);

@@ -278,7 +278,7 @@ static int serve_attach(struct rsm_conn *conn)
 static void serve_start_deadline(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
-	if (!conn->lost)
+	if (conn->state < RSM_CONN_LOST)
 		queue_delayed_work(rsm_wq, &conn->beat, RSM_PROOF_TIMEOUT);
 	spin_unlock_bh(&conn->lock);
 }

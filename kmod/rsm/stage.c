@@ -126,7 +126,7 @@ static bool stage_decided(const struct stage *s, u32 seq)
 {
 	/* Once @failed is set, @done is final: a request that @done has not reached has failed. */
 	return stage_reached(s, seq) || smp_load_acquire(&s->r->failed) ||
-	       READ_ONCE(s->conn->lost);
+	       READ_ONCE(s->conn->state) >= RSM_CONN_LOST;
 }
 
 /*
