@@ -266,8 +266,9 @@ static void complete_one(struct dat_conn *conn, const struct dat_completion *c)
 }
 
 /*
- * Returns true if a completion may take the fast path.  A request must come right after the oldest
- * @ahead requests in flight, because otherwise requests without IB_SEND_SIGNALED precede it.
+ * Returns true if a completion may take the fast path.  The @ahead oldest requests in flight
+ * take it first.  A request must be the next one after these.  Otherwise there are requests without
+ * IB_SEND_SIGNALED in between, which complete with it and which the fast path does not handle.
  */
 static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 					    const struct dat_completion *c, u32 ahead, bool recv)
@@ -322,7 +323,7 @@ static __always_inline void queue_done(struct dat_conn *conn, u32 n, bool recv)
 }
 
 /*
- * Takes the fast path for the completions that begin with @c, as many as the EVD has room for.
+ * Takes the fast path for the completions from @c on, as many as the EVD has room for.
  * Returns the number of completions that were reported.
  */
 static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_completion *c,

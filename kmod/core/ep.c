@@ -275,8 +275,8 @@ void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 }
 
 /*
- * Each post holds ep->lock.  So once dead and freed are set under ep->lock, new posts are refused,
- * and no event of an earlier post is queued any more.
+ * Each post holds ep->lock.  So once ep->dead and ep->freed are set under ep->lock, new posts are
+ * refused, and no event of an earlier post is queued any more.
  */
 static int ep_may_free(struct dat_obj *obj)
 {

@@ -566,7 +566,9 @@ static void huge_pages(const char *count)
 	close(fd);
 }
 
-/* Map the same huge page LARGE / HUGE times in a row.  Returns NULL on failure. */
+/*
+ * Map one huge page at consecutive addresses until LARGE bytes are mapped.  Returns NULL on failure.
+ */
 static char *map_large(void)
 {
 	int fd = memfd_create("large", MFD_CLOEXEC | MFD_HUGETLB | MFD_HUGE_2MB);

@@ -237,7 +237,10 @@ static void crowd(int ready)
 	}
 	n = i;
 	write(ready, &n, 1);
-	/* If another process fails, the read must not wait for this process. */
+	/*
+	 * Close the pipe, so that its reader does not wait for this process if another process
+	 * fails.
+	 */
 	close(ready);
 	pause();
 	_exit(3);

@@ -376,7 +376,7 @@ TEST_F(length, unknown_numbers_are_ENOTTY)
 	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IOR(DAT_IOC_MAGIC, DAT_NR_ABI, int), self->buf));
 }
 
-/* A kick takes the number 0.  All other numbers are reserved and refused. */
+/* The argument of a kick must be 0.  All other values are reserved and refused. */
 TEST_F(length, a_kick_takes_the_number_0)
 {
 	unsigned int n;
