@@ -121,10 +121,15 @@ leaks() {
 	tap $? "leaks.the modules can be loaded again"
 }
 
-# Add the names of skipped tests, which the kselftest harness prints only when the tests begin.
-name_skips() { # PROGRAM
+# Add the names of skipped tests, which the kselftest harness prints only when the tests begin, and
+# the times of tests that take seconds.
+annotate() { # PROGRAM
 	awk -v program="$1" '
-		/^#  RUN / { test = $3 }
+		/^#  RUN / { test = $3; start = systime() }
+		/^(not )?ok / && test != "" && systime() - start > 1 {
+			print "# " test " took " systime() - start " s"
+			start = systime()
+		}
 		/^ok [0-9]+ +# *SKIP/ {
 			if (test == "") print "not ok 0 " program ": a skip without a name"
 			else sub(/# *SKIP/, test " # SKIP")
@@ -165,6 +170,7 @@ end_leftovers() { # PROGRAM
 for p in "$@"; do
 	set_cluster_key >/dev/null 2>&1
 	echo "# begin $p"
+	start=$SECONDS
 	(
 		trap 'kill $! 2>/dev/null; exit' TERM
 		sleep $((limit + 30)) >/dev/null 2>&1 &
@@ -173,7 +179,7 @@ for p in "$@"; do
 		end_leftovers "$p"
 	) &
 	watcher=$!
-	timeout -k 5 "$limit" "$dir/$p" </dev/null 2>&1 | tee /tmp/out | name_skips "$p"
+	timeout -k 5 "$limit" "$dir/$p" </dev/null 2>&1 | tee /tmp/out | annotate "$p"
 	rc=${PIPESTATUS[0]}
 	# Its report, if any, comes before the end of the program.
 	kill "$watcher" 2>/dev/null
@@ -189,8 +195,9 @@ for p in "$@"; do
 	elif [ "$plan" != "$results" ]; then
 		echo "not ok 0 $p: $results results, ${plan:-no} planned"
 	fi
-	echo "# end $p $rc"
+	echo "# end $p $rc, $((SECONDS - start)) s"
 done
 echo "# begin leaks"
+start=$SECONDS
 leaks
-echo "# end leaks 0"
+echo "# end leaks 0, $((SECONDS - start)) s"
