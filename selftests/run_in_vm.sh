@@ -124,18 +124,22 @@ leaks() {
 # Add the names of skipped tests, which the kselftest harness prints only when the tests begin, and
 # the times of tests that take seconds.
 annotate() { # PROGRAM
-	awk -v program="$1" '
-		/^#  RUN / { test = $3; start = systime() }
-		/^(not )?ok / && test != "" && systime() - start > 1 {
-			print "# " test " took " systime() - start " s"
-			start = systime()
-		}
-		/^ok [0-9]+ +# *SKIP/ {
-			if (test == "") print "not ok 0 " program ": a skip without a name"
-			else sub(/# *SKIP/, test " # SKIP")
-			test = ""
-		}
-		{ print; fflush() }'
+	local line test='' began=$SECONDS
+	while IFS= read -r line || [ -n "$line" ]; do
+		if [[ $line =~ ^#\ \ RUN\ +([^ ]+) ]]; then
+			test=${BASH_REMATCH[1]}
+			began=$SECONDS
+		elif [[ $line =~ ^(not )?ok\  ]] && ((SECONDS - began > 1)); then
+			echo "# $test took $((SECONDS - began)) s"
+			began=$SECONDS
+		fi
+		if [[ $line =~ ^(ok\ [0-9]+\ +)#\ *SKIP(.*) ]]; then
+			[ -n "$test" ] || echo "not ok 0 $1: a skip without a name"
+			line="${BASH_REMATCH[1]}$test # SKIP${BASH_REMATCH[2]}"
+			test=''
+		fi
+		printf '%s\n' "$line"
+	done
 }
 
 mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug 2>/dev/null

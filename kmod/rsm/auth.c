@@ -266,7 +266,8 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 	else if (!conn->ops->proven(conn) || !auth_sign(conn, false, grant->mac))
 		return false;
 	spin_lock_bh(&conn->lock);
-	if (conn->state < RSM_CONN_LOST) {
+	/* If this side has hung up meanwhile, a GRANT would give the importer a dead connection. */
+	if (conn->state == RSM_CONN_LINKED) {
 		rsm_msg_handshake(conn, grant, sizeof(*grant));
 		if (!grant->err)
 			rsm_conn_up(conn);

@@ -406,7 +406,10 @@ int rsm_conn_refusal(u32 err)
 	}
 }
 
-/* Handles a rejection by a host on which nothing listens at RSM's port. */
+/*
+ * Handles a rejection that is not from RSM: nothing listens at the port, or another program does.
+ * The same event reports that this host could not send the request.
+ */
 static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
 	WRITE_ONCE(conn->answered, true);
@@ -418,7 +421,6 @@ static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA
 	const struct rsm_answer *answer = data->private_data;
 	int err;
 
-	/* rdma_cm rejects a request if no listener exists. */
 	if (!answer_good(answer, data->private_data_size)) {
 		conn_refused(conn, data);
 		return;
@@ -480,7 +482,7 @@ void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	if (!conn)
 		return;
 	mutex_lock(&conn->end_lock);
-	if (conn->state != RSM_CONN_ENDED)
+	if (READ_ONCE(conn->state) != RSM_CONN_ENDED)
 		conn_connection(conn, event);
 	mutex_unlock(&conn->end_lock);
 	rsm_conn_put(conn);

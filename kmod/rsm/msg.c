@@ -323,7 +323,7 @@ void rsm_msg_inbox(struct work_struct *work)
 	struct rsm_received r;
 
 	mutex_lock(&conn->end_lock);
-	while (conn->state != RSM_CONN_ENDED && msg_next(conn, &r))
+	while (READ_ONCE(conn->state) != RSM_CONN_ENDED && msg_next(conn, &r))
 		if (!msg_process(conn, &r))
 			rsm_conn_hang_up(conn);
 	mutex_unlock(&conn->end_lock);

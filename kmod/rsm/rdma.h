@@ -201,8 +201,8 @@ struct rsm_ring;
  * @RSM_CONN_CONNECTING: the transport is not connected yet
  * @RSM_CONN_LINKED: the transport is connected, and the handshake continues by messages
  * @RSM_CONN_UP: the handshake has succeeded, and requests can be posted
- * @RSM_CONN_DOWN: a request has failed or this side has hung up; the transport is about to report
- *	the end
+ * @RSM_CONN_DOWN: a request has failed or this side has hung up; the end of the transport has not
+ *	been reported yet
  * @RSM_CONN_LOST: the connection has ended, or was not established
  * @RSM_CONN_ENDED: rsm_conn_end() frees the endpoint; the functions of struct rsm_conn_ops are no
  *	longer called
@@ -290,9 +290,10 @@ struct rsm_received {
  * @ring: importer: ring that the process maps, or NULL; set once, by smp_store_release()
  * @inbox_work: work that processes @inbox
  * @lock: spinlock of all members below
- * @state: state; only conn_set_state() writes it
+ * @state: state; only conn_set_state() writes it; RSM_CONN_ENDED is set under @end_lock, too
  * @result: result of the handshake: -EINPROGRESS, DAT_RSM_OK once the connection has been up, or
- *	the reason why it was not established, enum dat_rsm_err
+ *	the reason why it was not established, enum dat_rsm_err; -EINPROGRESS if
+ *	rsm_conn_end() comes first
  * @swapped: importer: flag: the exporter's byte order differs from this host's
  * @rkey: remote key of the segment; on the exporter's side valid only after a rebind
  * @addr: address of the segment's first byte, for use with @rkey
@@ -536,7 +537,7 @@ extern struct workqueue_struct *rsm_wq;
  *
  * Context: sleeps up to two seconds, or four if the node accepts the request and then sends
  * nothing.  Return: DAT_RSM_OK if the node has accepted or refused the request,
- * DAT_RSM_UNREACHABLE, or the error that prevented the probe.
+ * DAT_RSM_UNREACHABLE; -EAGAIN: the connection was lost; or the error that prevented the probe.
  */
 int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node);
 
