@@ -81,19 +81,23 @@ static uint64_t op_publish(struct exporter *e, uint64_t arg)
 
 /*
  * Before the watch begins, report the command as done, so that the importer starts to put.  Then
- * watch until the flag is @last.  Returns how often the flag arrived before its data, or ~0 on
- * timeout.
+ * watch until the flag is @last.  Returns how often the flag arrived before its data, or ~0 if the
+ * flag has not changed for R_WAIT_MS.
  */
 static uint64_t op_watch(struct exporter *e, uint64_t last)
 {
 	volatile uint64_t *flag = (volatile uint64_t *)(e->mem[e->now] + TWO_FLAG);
 	volatile uint64_t *slots = (volatile uint64_t *)(e->mem[e->now] + TWO_SLOTS);
-	uint64_t seen, early = 0, end = r_now_ms() + R_WAIT_MS;
+	uint64_t seen, before = 0, early = 0, end = r_now_ms() + R_WAIT_MS;
 
+	e->control->result = TWO_WATCHING;
 	__atomic_store_n(&e->control->done, e->control->seq, __ATOMIC_RELEASE);
 	do {
 		seen = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 		early += seen && slots[seen % TWO_NR_SLOTS] < seen;
+		if (seen != before)
+			end = r_now_ms() + R_WAIT_MS;
+		before = seen;
 	} while (seen < last && r_now_ms() < end);
 	return seen < last ? ~0ULL : early;
 }

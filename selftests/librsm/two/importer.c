@@ -245,17 +245,14 @@ TEST_F(two, signals_are_counted_on_both_sides)
 }
 
 /* RSM check: 59 */
-TEST_F(two, who_sees_the_flag_sees_the_data)
+TEST_F_TIMEOUT(two, who_sees_the_flag_sees_the_data, 300)
 {
 	struct r_pair *p = &self->p;
-	uint64_t i, last = 1000;
+	uint64_t i, early, last = 1000;
 
 	ASSERT_EQ(0, tell(self, TWO_FILL, 0));
-	/*
-	 * This call returns when the exporter has begun to watch.  The result of the command comes
-	 * later.
-	 */
-	tell(self, TWO_WATCH, last);
+	/* This call returns when the exporter has begun to watch. */
+	ASSERT_EQ(TWO_WATCHING, tell(self, TWO_WATCH, last));
 	rsm_memseg_import_set_mode(p->imp, RSM_BARRIER_MODE_EXPLICIT);
 	for (i = 1; i <= last; i++) {
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_open_barrier(&p->barrier));
@@ -266,8 +263,9 @@ TEST_F(two, who_sees_the_flag_sees_the_data)
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p->imp, TWO_FLAG, &i, 1));
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_close_barrier(&p->barrier));
 	}
-	usleep(R_QUIET_MS * 1000);
-	EXPECT_EQ(0, done(self));
+	while ((early = done(self)) == TWO_WATCHING)
+		usleep(1000);
+	EXPECT_EQ(0, early);
 }
 
 struct load {

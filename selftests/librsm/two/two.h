@@ -36,6 +36,9 @@ enum two_op {
 	TWO_POWER_OFF,	/* power off at once, without a disconnect */
 };
 
+/* Result of TWO_WATCH while the exporter watches. */
+#define TWO_WATCHING	(~2ULL)
+
 /* Offsets in the data segment for TWO_WATCH: the flag, and the data slots. */
 #define TWO_FLAG	0
 #define TWO_SLOTS	4096
