@@ -86,8 +86,8 @@ static inline int dat_check_entry_size(u32 entry_size, u32 min_size)
 	if (entry_size < min_size)
 		return -EINVAL;
 	/*
-	 * Limit the size: the copy checks that all excess bytes of an entry are zero, and this check
-	 * must not take long.
+	 * Limit the size: the copy checks that all excess bytes of an entry are zero, and this
+	 * check must not take long.
 	 */
 	return entry_size > DAT_ARG_LIMIT ? -E2BIG : 0;
 }

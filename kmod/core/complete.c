@@ -266,9 +266,10 @@ static void complete_one(struct dat_conn *conn, const struct dat_completion *c)
 }
 
 /*
- * Returns true if a completion may take the fast path.  The @ahead oldest requests in flight
- * take it first.  A request must be the next one after these.  Otherwise there are requests without
- * IB_SEND_SIGNALED in between, which complete with it and which the fast path does not handle.
+ * Returns true if a completion may take the fast path.  The completions before this one
+ * in the batch are those of the @ahead oldest requests in flight.  A request must be the next one
+ * after these.  Otherwise requests without IB_SEND_SIGNALED lie in between.  They complete together
+ * with this request, and the fast path does not handle them.
  */
 static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 					    const struct dat_completion *c, u32 ahead, bool recv)

@@ -87,8 +87,8 @@ struct dat_epring {
 /**
  * struct dat_epmove - replacement of the ring of an EP or SRQ
  * @ring: ring in use
- * @next: new ring, not in use yet; @next->status is empty, because the
- *	status memory of @ring stays in use
+ * @next: new ring, not in use yet; @next->status is empty, because the status memory of
+ *	@ring stays in use
  * @sq: send queue whose entries move, or NULL
  * @sq_entries: number of SQEs in @next
  * @rq: receive queue whose entries move, or NULL

@@ -567,7 +567,8 @@ static void huge_pages(const char *count)
 }
 
 /*
- * Map one huge page at consecutive addresses until LARGE bytes are mapped.  Returns NULL on failure.
+ * Map one huge page at consecutive addresses until LARGE bytes are mapped.  Returns NULL on
+ * failure.
  */
 static char *map_large(void)
 {

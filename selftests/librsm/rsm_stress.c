@@ -783,8 +783,8 @@ static void *vector_thread(void *arg)
 #define SPENT_MS	5000	/* upper limit for calls that must not wait */
 
 /*
- * A rebind must not wait for any entry of a vector.  The first entry is complete, and the second entry
- * hangs in a page fault.
+ * A rebind must not wait for any entry of a vector.  The first entry is complete, and the second
+ * entry hangs in a page fault.
  */
 TEST(a_vector_that_is_stuck_holds_up_no_rebind)
 {
