@@ -31,7 +31,7 @@ void dat_dev_put(struct dat_dev *dev)
  */
 static bool dev_port_matches(const struct dat_dev *dev, u32 port, const char *name)
 {
-	char device[DAT_NAME_SIZE], full[DAT_NAME_SIZE];
+	char device[DAT_NAME_SIZE], full[DAT_NAME_SIZE + sizeof(":4294967295")];
 
 	dev->ops->name(dev, device, sizeof(device));
 	if (port == 1 && !strcmp(device, name))
