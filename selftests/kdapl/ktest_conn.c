@@ -840,11 +840,23 @@ static DAT_RETURN batch_post(struct pair *p, int first)
 	return rc;
 }
 
+/* Wait until the queue of @ep has room for a whole batch.  A send ends after its receive. */
+static bool requests_end(DAT_EP_HANDLE ep)
+{
+	unsigned long end = jiffies + KT_WAIT;
+	DAT_BOOLEAN idle = DAT_FALSE;
+
+	while (!dat_ep_get_status(ep, NULL, NULL, &idle) && !idle && time_before(jiffies, end))
+		usleep_range(50, 100);
+	return idle;
+}
+
 static void batches_run(struct ktest *t, struct pair *p, struct batches *b)
 {
 	int i;
 
 	for (i = 0; i < BATCHES; i++) {
+		KT_TRUE(t, requests_end(p->a));
 		KT_OK(t, batch_post(p, i * BATCH));
 		KT_TRUE(t, batches_got(b, (i + 1) * BATCH));
 	}
