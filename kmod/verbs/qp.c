@@ -14,8 +14,8 @@
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
-/* Time that a device gets to send the NAK after an access error event; see qp_event(). */
-#define NAK_TIME	(HZ / 10)
+/* Time that a device gets to send the NAK of a request that it has refused; see let_nak_out(). */
+#define NAK_MS		100
 /* Time limit for the device to report the last receive that a QP has taken from the SRQ. */
 #define LAST_WQE_TIME	HZ
 
@@ -50,7 +50,7 @@ int verbs_allow_peer(struct dat_conn *conn, bool write)
 
 static void error_work(struct work_struct *work)
 {
-	struct verbs_conn *vc = container_of(work, struct verbs_conn, error_work.work);
+	struct verbs_conn *vc = container_of(work, struct verbs_conn, error_work);
 	struct dat_ep *ep = vc->conn.ep;
 
 	spin_lock_bh(&ep->lock);
@@ -58,14 +58,7 @@ static void error_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 }
 
-/*
- * Handles an event of the QP.  The driver may call this in hard interrupt.
- *
- * A device may report an access error before it sends the NAK for the peer's request; rxe of Linux
- * 7.2 does.  If the QP is destroyed at once, the NAK is never sent, and the peer's request
- * completes as flushed instead of refused.  So an access error queues error_work with a delay.  The
- * delay is harmless, because the QP is in the error state and flushes already.
- */
+/* Handles an event of the QP.  The driver may call this in hard interrupt. */
 static void qp_event(struct ib_event *event, void *context)
 {
 	struct verbs_conn *vc = context;
@@ -75,11 +68,11 @@ static void qp_event(struct ib_event *event, void *context)
 		dat_conn_imply_established(&vc->conn);
 		break;
 	case IB_EVENT_QP_ACCESS_ERR:
-		queue_delayed_work(dat_wq, &vc->error_work, NAK_TIME);
-		break;
+		WRITE_ONCE(vc->conn.refused, true);
+		fallthrough;
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
-		mod_delayed_work(dat_wq, &vc->error_work, 0);
+		queue_work(dat_wq, &vc->error_work);
 		break;
 	case IB_EVENT_QP_LAST_WQE_REACHED:
 		complete(&vc->last_wqe);
@@ -264,6 +257,20 @@ static bool is_strangers(const struct verbs_conn *vc)
 	return vc->conn.ep->traits & DAT_EP_STRANGER && !vc->peer_let;
 }
 
+/*
+ * If the device has refused a request of the peer, wait until the device has sent the NAK.
+ *
+ * A device may report the failed receive, or the access error, before it sends the NAK.  rxe of Linux
+ * 6.12 does.  If the QP is moved to the error state in between, the peer's request completes as
+ * flushed instead of refused, and that rxe executes the request once more, with a receive that does
+ * not exist.
+ */
+static void let_nak_out(const struct dat_conn *conn)
+{
+	if (READ_ONCE(conn->refused))
+		msleep(NAK_MS);
+}
+
 void verbs_conn_quiesce(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
@@ -281,18 +288,15 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	/* Wait for a handler that started before the state of the connection became closing. */
 	rdma_lock_handler(vc->id);
 	rdma_unlock_handler(vc->id);
+	let_nak_out(conn);
 	rdma_disconnect(vc->id);
 	if (!vc->qp)
 		return;
 	verbs_recv_notify_all(vc);
 	drain(vc);
 	rdma_destroy_qp(vc->id);
-	/*
-	 * error_work is still queued if the device reported an access error less than NAK_TIME ago.
-	 * The peer disconnected because of that error, so report the error.
-	 */
-	if (cancel_delayed_work_sync(&vc->error_work))
-		error_work(&vc->error_work.work);
+	/* If the peer disconnected because of an error that the device reported, report the error. */
+	flush_work(&vc->error_work);
 	/* Take the completions of SRQ receives that arrived after the drain. */
 	if (conn->ep->srq)
 		verbs_take_rest(vc);
@@ -331,7 +335,7 @@ void verbs_conn_init(struct dat_conn *conn)
 
 	init_completion(&vc->cm_event_seen);
 	init_completion(&vc->last_wqe);
-	INIT_DELAYED_WORK(&vc->error_work, error_work);
+	INIT_WORK(&vc->error_work, error_work);
 	INIT_DELAYED_WORK(&vc->exit_work, exit_work);
 	verbs_recv_cq_init(vc);
 }

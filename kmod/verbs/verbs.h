@@ -124,7 +124,7 @@ struct verbs_conn {
 	struct ib_cq		*recv_cq;
 	struct irq_poll		iop;
 	struct tasklet_struct	recv_task;
-	struct delayed_work	error_work;
+	struct work_struct	error_work;
 	struct delayed_work	exit_work;
 	struct completion	cm_event_seen;
 	struct completion	last_wqe;
