@@ -56,6 +56,16 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define RXE_QUIRKS_BEFORE_6_12	0
 #endif
 
+/*
+ * Linux 6.12 has lost the check of rxe for a QP that is moved to the error state while the QP
+ * executes a request; 6.1 has it.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define RXE_QUIRKS_SINCE_6_12	0
+#else
+#define RXE_QUIRKS_SINCE_6_12	DAT_QUIRK_REPLAYS
+#endif
+
 /* Before Linux 6.3, rxe reads one entry beyond the end of a registration's page table. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 #define RXE_QUIRKS_BEFORE_6_3	DAT_QUIRK_MR_SPARE

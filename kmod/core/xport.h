@@ -36,6 +36,8 @@ union dat_send_wr;
  * @DAT_QUIRK_MR_SPARE: an MR must be allocated for one page more than the registration has
  * @DAT_QUIRK_REJECT_IS_RESET: the CM reports a peer's reject with the same status as a lost
  *	connection
+ * @DAT_QUIRK_REPLAYS: a QP that is moved to the error state in the middle of a request executes the
+ *	request again
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),
@@ -45,6 +47,7 @@ enum dat_quirk {
 	DAT_QUIRK_REJECT_IS_RESET = BIT(4),
 	DAT_QUIRK_REG_PAGES	= BIT(5),
 	DAT_QUIRK_MR_SPARE	= BIT(6),
+	DAT_QUIRK_REPLAYS	= BIT(7),
 };
 
 #define DAT_FW_SIZE	32

@@ -14,8 +14,10 @@
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
-/* Time that a device gets to send the NAK of a request that it has refused; see let_nak_out(). */
+/* Time that a device gets to send the NAK of a refused request; see let_request_end(). */
 #define NAK_MS		100
+/* Time that a device with DAT_QUIRK_REPLAYS gets to end a request. */
+#define REQUEST_MS	20
 /* Time limit for the device to report the last receive that a QP has taken from the SRQ. */
 #define LAST_WQE_TIME	HZ
 
@@ -258,17 +260,23 @@ static bool is_strangers(const struct verbs_conn *vc)
 }
 
 /*
- * If the device has refused a request of the peer, wait until the device has sent the NAK.
+ * Waits until the device has ended the last request of the peer.
  *
- * A device may report the failed receive, or the access error, before it sends the NAK.  rxe of Linux
+ * A device may report a failed receive, or an access error, before it sends the NAK; rxe of Linux
  * 6.12 does.  If the QP is moved to the error state in between, the peer's request completes as
- * flushed instead of refused, and that rxe executes the request once more, with a receive that does
- * not exist.
+ * flushed instead of refused.
+ *
+ * A device with DAT_QUIRK_REPLAYS executes a request twice if the QP is moved to the error state
+ * after the request has completed and before the device is done with it.  A consumer often closes a
+ * connection because of the message that it has just received, so give the device time.  This does
+ * not help if the peer goes on sending.
  */
-static void let_nak_out(const struct dat_conn *conn)
+static void let_request_end(const struct dat_conn *conn)
 {
 	if (READ_ONCE(conn->refused))
 		msleep(NAK_MS);
+	else if (conn->dev->quirks & DAT_QUIRK_REPLAYS)
+		msleep(REQUEST_MS);
 }
 
 void verbs_conn_quiesce(struct dat_conn *conn)
@@ -288,14 +296,14 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	/* Wait for a handler that started before the state of the connection became closing. */
 	rdma_lock_handler(vc->id);
 	rdma_unlock_handler(vc->id);
-	let_nak_out(conn);
+	let_request_end(conn);
 	rdma_disconnect(vc->id);
 	if (!vc->qp)
 		return;
 	verbs_recv_notify_all(vc);
 	drain(vc);
 	rdma_destroy_qp(vc->id);
-	/* If the peer disconnected because of an error that the device reported, report the error. */
+	/* If the peer disconnected because of an error that error_work reports, report it. */
 	flush_work(&vc->error_work);
 	/* Take the completions of SRQ receives that arrived after the drain. */
 	if (conn->ep->srq)

@@ -21,6 +21,7 @@ struct verbs_driver {
  */
 static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_RXE,	RXE_QUIRKS_BEFORE_6_12 | RXE_QUIRKS_BEFORE_6_3 |
+				RXE_QUIRKS_SINCE_6_12 |
 				DAT_QUIRK_LONG_IS_QP_OP | DAT_QUIRK_REG_PAGES },
 	{ RDMA_DRIVER_SIW,	DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_UNORDERED |
 				DAT_QUIRK_REJECT_IS_RESET },
