@@ -12,17 +12,14 @@ rounds=25
 [ ! -e /sys/kernel/debug/kmemleak ] || rounds=100
 rounds=${KUNLOAD_ROUNDS:-$rounds}
 least=10
+reload=$(dirname "$0")/kunload/reload
 seconds=${KUNLOAD_SECONDS:-240}
 done=0
 
 # Unload while upcalls run, messages are in flight, and peers write to memory of the module.
 goes() { # HOW
-	local end=$((SECONDS + seconds))
 	mark "goes $1"
-	for ((done = 0; done < rounds; done++)); do
-		((done < least || SECONDS < end)) || break
-		insmod "$module" leave="$1" && rmmod dat_ktest || return 1
-	done
+	done=$("$reload" "$module" dat_ktest leave="$1" "$rounds" $least "$seconds") || return 1
 	echo "# $done rounds"
 	! since_mark | grep -q 'upcalls after the close'
 }
