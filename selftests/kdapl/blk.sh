@@ -20,7 +20,7 @@ files_survive_a_remount() {
 random_io_is_what_was_written() { # BOUNCE NAME-OF-THE-WAY
 	parameter bounce "$1"
 	fresh 32 || return 1
-	grep -q "$2 connected" $control || fail "not $2" || return 1
+	has $control "$2 connected" || fail "not $2" || return 1
 	timeout 120 "$here/blk/blk-verify" 3 4 $disk >>"$tmp/log" 2>&1
 	local rc=$?
 	parameter bounce N
@@ -32,7 +32,7 @@ random_io_at_limits() { # DEPTH KIB TAGS
 	parameter depth "$1"
 	parameter max_kb "$2"
 	fresh 32 || return 1
-	[ "$(cat $sys/queue/max_hw_sectors_kb) $(cat $sys/mq/0/nr_tags)" = "$2 $3" ] ||
+	[ "$(<$sys/queue/max_hw_sectors_kb) $(<$sys/mq/0/nr_tags)" = "$2 $3" ] ||
 		fail "other limits" || return 1
 	timeout 120 "$here/blk/blk-verify" 2 2 $disk >>"$tmp/log" 2>&1 || return 1
 	defaults
@@ -55,17 +55,14 @@ flush_reaches_the_file() {
 	local rc=0
 	fresh 16 || return 1
 	strace -f -e trace=fdatasync,pwritev2 -o "$tmp/trace" -p "$server" 2>"$tmp/tracer" &
-	local tracer=$! i
-	for ((i = 0; i < 100; i++)); do
-		! grep -q attached "$tmp/tracer" || break
-		sleep 0.1
-	done
+	local tracer=$!
+	seen "$tmp/tracer" attached
 	dd if=/dev/zero of=$disk bs=4k count=1 oflag=direct status=none 2>>"$tmp/log" || rc=1
-	if grep -q -e fdatasync -e RWF_DSYNC "$tmp/trace"; then fail "too much" || rc=1; fi
+	if has "$tmp/trace" 'fdatasync|RWF_DSYNC'; then fail "too much" || rc=1; fi
 	dd if=/dev/zero of=$disk bs=4k count=1 oflag=direct,dsync status=none 2>>"$tmp/log" || rc=1
-	grep -q -e 'RWF_DSYNC.* = 4096' "$tmp/trace" || fail "no FUA" || rc=1
+	has "$tmp/trace" 'RWF_DSYNC.* = 4096' || fail "no FUA" || rc=1
 	dd if=/dev/zero of=$disk bs=4k count=1 oflag=direct conv=fsync status=none 2>>"$tmp/log" || rc=1
-	grep -q 'fdatasync(.*) *= 0' "$tmp/trace" || fail "no flush" || rc=1
+	has "$tmp/trace" 'fdatasync\(.*\) *= 0' || fail "no flush" || rc=1
 	kill $tracer
 	wait $tracer 2>/dev/null
 	[ $rc = 0 ] || cat "$tmp/trace" >>"$tmp/log"
@@ -99,8 +96,8 @@ read_only_export() {
 
 nobody_there() {
 	stop_server
-	! add && grep -qi refused "$tmp/log" && ! order 30 add nobody "$host" $port &&
-		grep -qi 'no such device' "$tmp/log" && ! order 5 add && ! order 5 remove &&
+	! add && has "$tmp/log" '[Rr]efused' && ! order 30 add nobody "$host" $port &&
+		has "$tmp/log" '[Nn]o such device' && ! order 5 add && ! order 5 remove &&
 		! order 5 "remove datblk0" && ! order 5 nonsense && [ ! -s $control ]
 }
 
@@ -110,7 +107,7 @@ a_round() { # BOUNCE
 	load && parameter bounce "$1" && add || return 1
 	"$here/blk/blk-verify" 60 4 $disk >>"$tmp/log" 2>&1 &
 	verifier=$!
-	sleep "0.$((RANDOM % 9))"
+	pause "0.$((RANDOM % 9))"
 	order 30 remove datblk0 force || return 1
 	wait $verifier
 	rc=$?
@@ -123,22 +120,22 @@ rounds() {
 	local i rc=0
 	serve || return 1
 	for ((i = 0; i < ${DAT_BLK_ROUNDS:-3} && rc == 0; i++)); do
-		truncate -s 0 "$tmp/image" && truncate -s 16M "$tmp/image"
+		: >"$tmp/image" && truncate -s 16M "$tmp/image"
 		a_round $((i & 1)) || rc=1
 	done
 	stop_server TERM
 	load && return $rc
 }
 
-sent_packets() { cat "/sys/class/infiniband/$adapter/ports/1/hw_counters/sent_pkts"; }
+sent_packets() { echo "$(<"/sys/class/infiniband/$adapter/ports/1/hw_counters/sent_pkts")"; }
 
 # The probe of an idle client must complete and must not end the connection.
 idle_client_is_looked_at() {
 	local before
 	fresh 16 --probe 1 || return 1
-	sleep 0.5
+	pause 0.5
 	before=$(sent_packets)
-	sleep 2.5
+	pause 2.5
 	[ "$(sent_packets)" -gt "$before" ] || fail "it is not looked at" || return 1
 	dd if=$disk of=/dev/null bs=64k count=4 iflag=direct status=none 2>>"$tmp/log" &&
 		[ "$(state)" = connected ] && finish
@@ -149,7 +146,7 @@ several_at_once() {
 	image 8
 	serve || return 1
 	for i in 0 1; do add || return 1; done
-	[ "$(grep -c connected $control)" = 2 ] || return 1
+	has $control connected 2 && ! has $control connected 3 || return 1
 	for i in 0 1; do
 		dd if=/dev/datblk$i of=/dev/null bs=64k count=16 iflag=direct status=none 2>>"$tmp/log" &
 		io+=($!)

@@ -17,7 +17,7 @@ disk_in_use() {
 verify_begin() { # FILE
 	"$here/blk/blk-verify" 120 4 "$1" >>"$tmp/log" 2>&1 &
 	verifier=$!
-	sleep 1
+	pause 1
 	since=$SECONDS
 }
 
@@ -60,15 +60,15 @@ killed_under_pressure() {
 		while dd if=/dev/zero of=$disk bs=256k count=120 conv=notrunc,fsync; do :; done
 		: >$tmp/ended" >>"$tmp/log" 2>&1 &
 	writer=$!
-	sleep 3
+	pause 3
 	kill -9 "$server"
 	for ((i = 0; i < 150; i++)); do
 		[ ! -e "$tmp/ended" ] || break
-		sleep 0.1
+		pause 0.1
 	done
 	[ -e "$tmp/ended" ] || fail "it still writes" || return 1
 	wait $writer
-	grep -q 'max [1-9]' "$group/memory.events" || fail "there was memory" || return 1
+	has "$group/memory.events" 'max [1-9]' || fail "there was memory" || return 1
 	[ "$(state)" = lost ] && stop_server && remove && rmdir "$group" && umount "$tmp/cg"
 }
 
@@ -85,7 +85,7 @@ garbage_reply() { # FAULT
 	message-long) why='an operation has failed' ;;
 	esac
 	echo "$mark: $1 $bounce" >/dev/kmsg
-	truncate -s 0 "$tmp/image" && truncate -s 16M "$tmp/image" && add || return 1
+	: >"$tmp/image" && truncate -s 16M "$tmp/image" && add || return 1
 	timeout 40 "$here/blk/blk-verify" 30 4 $disk >>"$tmp/log" 2>&1
 	rc=$?
 	parameter timeout 30
@@ -114,7 +114,7 @@ garbage_replies() { # BOUNCE FAULT...
 
 garbage_export() {
 	: >"$tmp/log"
-	if add || ! grep -qi 'protocol error' "$tmp/log" || [ -s $control ]; then
+	if add || ! has "$tmp/log" '[Pp]rotocol error' || [ -s $control ]; then
 		fail "$1: not as it should be"
 	fi
 }
@@ -170,12 +170,12 @@ adapter_goes() {
 	fresh 16 && verify_begin $disk && rdma link delete "$adapter" || return 1
 	wait "$verifier"
 	rc=$?
-	rdma link add "$adapter" type rxe netdev v0 && sleep 1
+	rdma link add "$adapter" type rxe netdev v0 && pause 1
 	lost_within 15 $rc || return 1
 	for ((i = 0; i < 20; i++)); do
-		! kill -0 "$server" 2>/dev/null || sleep 0.5
+		! kill -0 "$server" 2>/dev/null || pause 0.5
 	done
-	grep -q 'the adapter is gone' "$tmp/server" || fail "the server does not notice" || return 1
+	has "$tmp/server" 'the adapter is gone' || fail "the server does not notice" || return 1
 	server=
 	remove
 }
@@ -203,8 +203,10 @@ result "the server is silent: everything can be taken down"
 killed_under_pressure
 result "the server is killed while memory waits for it: errors, and everything can be taken down"
 mapfile -t faults < <("$here/blk/dat-blkd" --fault list)
-mapfile -t exports < <(printf '%s\n' "${faults[@]}" | grep '^export-')
-mapfile -t replies < <(printf '%s\n' "${faults[@]}" | grep -v '^export-')
+exports=() replies=()
+for fault in "${faults[@]}"; do
+	if [[ $fault == export-* ]]; then exports+=("$fault"); else replies+=("$fault"); fi
+done
 garbage_exports "${exports[@]}"
 result "a server whose export is garbage is not connected to"
 # The same code detects all faults.  On a slow debug kernel, test only faults with different

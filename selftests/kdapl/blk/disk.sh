@@ -3,6 +3,8 @@
 #
 # Functions for the server, the disk and the results, shared by blk.sh and blk_faults.sh.
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/common/wait.sh
+. "$here/wait.sh"
 LD_LIBRARY_PATH=$here/../ulib
 export LD_LIBRARY_PATH
 module=${DAT_BLK_KO:-$here/../kmod-$(uname -r)/ktest/dat_blk.ko}
@@ -57,7 +59,7 @@ trap cleanup EXIT
 
 # result NAME: report the exit status of the previous command, with the log if it failed.
 result() {
-	local rc=$? status=ok
+	local rc=$? status=ok script=${0##*/}
 	n=$((n + 1))
 	echo "# $((SECONDS - began)) s"
 	began=$SECONDS
@@ -71,7 +73,7 @@ result() {
 		tidy
 	fi
 	: >"$tmp/log"
-	echo "$status $n $(basename "$0" .sh).$1"
+	echo "$status $n ${script%.sh}.$1"
 }
 
 fail() {
@@ -82,15 +84,10 @@ fail() {
 # --- the server ----------------------------------------------------------------
 
 serve() { # [OPTION]...
-	local i
 	: >"$tmp/server"
 	"$here/blk/dat-blkd" -d "$adapter" -p $port "$@" "$tmp/image" >"$tmp/server" 2>&1 &
 	server=$!
-	for ((i = 0; i < 200; i++)); do
-		! grep -q '^listening' "$tmp/server" || return 0
-		sleep 0.1
-	done
-	fail "the server does not listen"
+	seen "$tmp/server" '^listening' || fail "the server does not listen"
 }
 
 stop_server() { # [SIGNAL]
@@ -110,14 +107,27 @@ image() { # MEGABYTES: all zero
 
 # --- the disk --------------------------------------------------------------------
 
+# The order may hang, so a process of its own writes it.  The pipe from this process ends with it.
 order() { # SECONDS WORD...
-	timeout "$1" bash -c "echo '${*:2}' >$control" 2>>"$tmp/log"
+	local writer ended rc
+	exec {ended}< <(echo "${*:2}" 2>>"$tmp/log" >$control)
+	writer=$!
+	read -rt "$1" -u "$ended" _
+	rc=$?
+	exec {ended}<&-
+	((rc <= 128)) || { kill $writer && fail "no end of: ${*:2}"; }
+	wait $writer
 }
 
 add() { order 30 add "$adapter" "$host" $port; }
 load() { [ -e $control ] || insmod "$module" depth=$depth; }
 remove() { order 60 remove datblk0; }
-state() { awk '$1 == "datblk0" { print $6 }' $control; }
+state() {
+	local name state
+	while read -r name _ _ _ _ state _; do
+		[ "$name" != datblk0 ] || echo "$state"
+	done <$control
+}
 
 parameter() { echo "$2" >"/sys/module/dat_blk/parameters/$1"; }
 
@@ -191,10 +201,15 @@ log_is_clean() {
 		"$tmp/since" >>"$tmp/log"
 }
 
+# Random text, for files of at most 225 * 1009 bytes.
+random_text=
+
 fill() { # DIRECTORY: files of many sizes
-	local i
+	local i size LC_ALL=C
+	[ -n "$random_text" ] || random_text=$(head -c 200000 /dev/urandom | base64 -w 0)
 	for ((i = 0; i < 16; i++)); do
-		head -c $((i * i * 1009)) /dev/urandom >"$1/f$i" || return 1
+		size=$((i * i * 1009))
+		printf '%s' "${random_text:RANDOM % 32768:size}" >"$1/f$i" || return 1
 	done
 }
 
