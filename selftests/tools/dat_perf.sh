@@ -4,6 +4,8 @@
 # dat-perf --keep goes on serving after a client was killed, and a dat-perf client tries all
 # addresses of a host name.
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/common/wait.sh
+. "$here/wait.sh"
 bin=${DAT_BIN:-$here/../ulib}
 export LD_LIBRARY_PATH=$here/../ulib
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
@@ -31,21 +33,11 @@ result() {
 		done
 	fi
 	stop_server
-	rm -f "$tmp"/*.log
+	for f in "$tmp"/*.log; do [ ! -e "$f" ] || : >"$f"; done
 	echo "$status $n dat_perf.$1"
 }
 
-# seen FILE TEXT: wait up to 20 s until FILE contains TEXT.
-seen() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		! grep -q -- "$2" "$1" 2>/dev/null || return 0
-		sleep 0.1
-	done
-	return 1
-}
-
-# serve COMMAND...: start a dat-perf server by COMMAND, which runs its arguments.
+# serve [COMMAND]...: start a dat-perf server, by COMMAND, which runs its arguments.
 serve() {
 	port=$((port + 1))
 	"$@" "$bin/dat-perf" --keep --port $port >"$tmp/server.log" 2>&1 &
@@ -59,10 +51,12 @@ client() { # [OPTION]... HOST
 
 # connected PID: wait up to 20 s until process PID has a connection.
 connected() {
-	local i
+	local i f
 	for ((i = 0; i < 200; i++)); do
-		! grep -qs ' state=CONNECTED ' /proc/"$1"/fdinfo/* || return 0
-		sleep 0.1
+		for f in /proc/"$1"/fdinfo/*; do
+			! has "$f" ' state=CONNECTED ' || return 0
+		done
+		pause 0.1
 	done
 	return 1
 }
@@ -71,10 +65,10 @@ connected() {
 # next client.
 killed_in() {
 	local p
-	serve env || return 1
+	serve || return 1
 	"$bin/dat-perf" --port $port --iters 10000000 "$@" "$host" >"$tmp/killed.log" 2>&1 &
 	p=$!
-	connected $p && sleep 1 && kill -0 $p || return 1
+	connected $p && pause 1 && kill -0 $p || return 1
 	kill -9 $p
 	wait $p 2>/dev/null
 	seen "$tmp/server.log" 'giving up a client' && client "$host" && kill -0 "$server"
@@ -92,13 +86,13 @@ too_little_memory() {
 
 stopped_and_continued() {
 	local p
-	serve env || return 1
+	serve || return 1
 	client --event --iters 2000 "$host" &
 	p=$!
 	for _ in 1 2 3 4 5; do
-		sleep 0.2
+		pause 0.4
 		kill -STOP "$server"
-		sleep 0.1
+		pause 0.3
 		kill -CONT "$server"
 	done
 	wait $p && kill -0 "$server"
@@ -107,13 +101,13 @@ stopped_and_continued() {
 # The first address of the name is an IPv6 address at which the adapter cannot be reached.
 the_next_address() {
 	local hosts first
-	hosts=$(cat /etc/hosts)
+	hosts=$(</etc/hosts)
 	ip -6 addr add 2001:db8::1/128 dev lo || return 1
 	printf '2001:db8::1 dat-two\n%s dat-two\n' "$host" >>/etc/hosts
 	first=$(getent ahosts dat-two | awk '{ print $1; exit }')
 	echo "first address: $first" >"$tmp/names.log"
 	echo 1 >/proc/sys/net/ipv6/conf/v0/disable_ipv6
-	serve env && client dat-two
+	serve && client dat-two
 	local rc=$?
 	echo 0 >/proc/sys/net/ipv6/conf/v0/disable_ipv6
 	ip -6 addr del 2001:db8::1/128 dev lo
