@@ -5,6 +5,8 @@
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 examples=$(cd "$(dirname "$0")/../examples" && pwd)
 export LD_LIBRARY_PATH=$bin
+# shellcheck source=selftests/common/wait.sh
+. "$(dirname "$0")/wait.sh"
 tmp=$(mktemp -d)
 n=0
 server=
@@ -41,8 +43,9 @@ on_adapter() {
 	fi
 }
 
-perf() { timeout 100 "$bin/rsm-perf" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
-scatter() { timeout 100 "$examples/rsm-scatter" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
+# The time limit of this script ends a program that hangs.
+perf() { "$bin/rsm-perf" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
+scatter() { "$examples/rsm-scatter" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null; }
 
 # status N COMMAND...: succeed if COMMAND exits with status N.
 status() {
@@ -53,21 +56,20 @@ status() {
 	[ $rc = "$want" ]
 }
 
-says() { grep -q -- "$1" "$tmp/err"; }
+says() { has "$tmp/err" "$1"; }
 
 # serve COMMAND...: run COMMAND in the background until this script closes descriptor 3.  Set
 # $segment to the first line that COMMAND prints.
 serve() {
 	local i
-	rm -f "$tmp/input"
-	mkfifo "$tmp/input"
+	[ -p "$tmp/input" ] || mkfifo "$tmp/input"
 	exec 3<>"$tmp/input"
+	: >"$tmp/server"
 	timeout 100 "$@" <"$tmp/input" >"$tmp/server" 2>&1 3>&- &
 	server=$!
 	for ((i = 0; i < 200; i++)); do
-		segment=$(head -n 1 "$tmp/server")
-		[ -z "$segment" ] || return 0
-		sleep 0.1
+		read -r segment <"$tmp/server" && [ -n "$segment" ] && return 0
+		pause 0.1
 	done
 	return 1
 }
@@ -82,20 +84,22 @@ served() {
 }
 
 operations() {
-	local op flags
+	local op flags lines
 	for op in put get putv getv "putv -l" "getv --local" "put -x" "putv -x -l" "put -W" memcpy; do
 		read -ra flags <<<"$op"
 		perf -n 10 -o "${flags[@]}" || return 1
-		[ "$(wc -l <"$tmp/out")" = 3 ] || return 1
+		mapfile lines <"$tmp/out"
+		[ ${#lines[@]} = 3 ] || return 1
 		perf -n 10 -t bw -s 5000 -o "${flags[@]}" || return 1
 		# The measured time may be 0, because some clocks advance in milliseconds.
-		tail -n 1 "$tmp/out" | grep -qE '^ 5000 +[0-9]+ +10 +[0-9.]+ +[0-9.]+$' || return 1
+		mapfile -t lines <"$tmp/out"
+		[[ ${lines[-1]} =~ ^\ 5000\ +[0-9]+\ +10\ +[0-9.]+\ +[0-9.]+$ ]] || return 1
 	done
 }
 
 json() {
 	perf -j -n 10 -o putv -e 3 -l &&
-		grep -qE '^\[\{"op":"putv","test":"lat","controller":"loopback","explicit":false,"local":true,"write_only":false,"bytes":64,"entries":3,"iterations":10,"t_min":[0-9.]+,"t_max":[0-9.]+,"t_typical":[0-9.]+,"t_avg":[0-9.]+,"t_stdev":[0-9.]+,"t_99":[0-9.]+,"t_99_9":[0-9.]+\}\]$' "$tmp/out" &&
+		has "$tmp/out" '^\[\{"op":"putv","test":"lat","controller":"loopback","explicit":false,"local":true,"write_only":false,"bytes":64,"entries":3,"iterations":10,"t_min":[0-9.]+,"t_max":[0-9.]+,"t_typical":[0-9.]+,"t_avg":[0-9.]+,"t_stdev":[0-9.]+,"t_99":[0-9.]+,"t_99_9":[0-9.]+\}\]$' &&
 		perf --json -n 10 -t bw -a &&
 		[ "$(grep -cE '^\[?\{"op":"put","test":"bw",.*"bw_average":[0-9.]+,"call_rate":[0-9.]+\}[],]$' "$tmp/out")" = 21 ] &&
 		[ "$(head -c 2 "$tmp/out")$(tail -c 3 "$tmp/out")" = '[{}]' ]
@@ -114,8 +118,8 @@ wrong_usage() {
 		status 2 perf "${words[@]}" || return 1
 		[ -s "$tmp/err" ] && [ ! -s "$tmp/out" ] || return 1
 	done
-	status 0 perf --help && grep -q '^usage: rsm-perf ' "$tmp/out" &&
-		status 0 perf --version && grep -q '^rsm-perf [0-9]' "$tmp/out"
+	status 0 perf --help && has "$tmp/out" '^usage: rsm-perf ' &&
+		status 0 perf --version && has "$tmp/out" '^rsm-perf [0-9]'
 }
 
 other_processes() {
@@ -124,7 +128,7 @@ other_processes() {
 	status 1 perf -i "$segment" -n 10 -s 16385 && says 'the segment is smaller' || return 1
 	served && status 1 perf -i "$segment" -n 10 && says 'nobody exports that there' &&
 		status 1 perf -c nonsense0 -n 10 && says 'no such controller' &&
-		says 'RSMERR_CTLR_NOT_PRESENT (4)'
+		says 'RSMERR_CTLR_NOT_PRESENT \(4\)'
 }
 
 files() { # CONTROLLER
@@ -138,7 +142,7 @@ files() { # CONTROLLER
 	"$examples/rsm-scatter" -i "$segment" -c "$1" -p 64 -w 1 "$tmp/b" >"$tmp/second" 2>&1 &
 	two=$!
 	wait $one && wait $two && served && cmp "$tmp/a" "$tmp/got.0" && cmp "$tmp/b" "$tmp/got.1" &&
-		grep -qE '4097 bytes put in [0-9.]+ s and got back in [0-9.]+ s, equal, in 2 vectors' "$tmp/second"
+		has "$tmp/second" '4097 bytes put in [0-9.]+ s and got back in [0-9.]+ s, equal, in 2 vectors'
 }
 
 # The first rsm-hello prints the arguments that the second rsm-hello needs to connect.
@@ -148,7 +152,7 @@ hello() { # CONTROLLER
 	"$examples/rsm-hello" "$1" $segment "a text for $1" 2>"$tmp/err" && served &&
 		[ "$(tail -n 1 "$tmp/server")" = "a text for $1" ] &&
 		status 1 "$examples/rsm-hello" "$1" ${segment% *} 0x7123456 x 2>"$tmp/err" &&
-		says "^connect: RSMERR number 7, see rsm(7)$"
+		says '^connect: RSMERR number 7, see rsm\(7\)$'
 }
 
 scatter_usage() {
