@@ -5,6 +5,8 @@
 # namespace, which has nodes of its own.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
+# shellcheck source=selftests/common/wait.sh
+. "$(dirname "$0")/wait.sh"
 n=0
 
 if [ "${1:-}" != inside ]; then
@@ -29,16 +31,28 @@ result() {
 	echo "$status $n rsm_nodes.$1"
 }
 
-nodes() { timeout 60 "$bin/rsm-nodes" "$@" >"$tmp/out" 2>"$tmp/err"; }
+# The time limit of this script ends a program that hangs.
+nodes() { "$bin/rsm-nodes" "$@" >"$tmp/out" 2>"$tmp/err"; }
+
 # Compare the output without the comments about the key.
-shown() { nodes show && [ "$(grep -v '^#' "$tmp/out")" = "$1" ]; }
+shown() { # TEXT
+	local line text=
+	nodes show || return 1
+	while IFS= read -r line; do
+		[[ $line == '#'* ]] || text+=${text:+$'\n'}$line
+	done <"$tmp/out"
+	[ "$text" = "$1" ]
+}
+
+says() { has "$tmp/err" "$1"; }
+prints() { has "$tmp/out" "$1"; }
 
 # refused LINE-NUMBER TEXT: the file is not loaded, and the message names the line.
 refused() {
 	local rc=0
 	printf '%b' "$2" >"$tmp/file"
 	nodes load "$tmp/file" || rc=$?
-	[ $rc = 1 ] && grep -q "^rsm-nodes: $tmp/file:$1: " "$tmp/err" && return
+	[ $rc = 1 ] && says "^rsm-nodes: $tmp/file:$1: " && return
 	echo "# '$2' ended with $rc"
 	return 1
 }
@@ -77,25 +91,25 @@ refused 1 'node 65 rdma0 10.1.0.1\n' && refused 1 'node -1 rdma0 10.1.0.1\n' &&
 	refused 3 'node 1 rdma0 10.1.0.1\n# again\nnode 1 rdma0 10.1.0.2\n' && shown "$before"
 result "a bad line is named, and nothing is changed"
 
-! nodes load - <<<"node 1 rdma63 10.1.0.1" && grep -q "beyond rdma62" "$tmp/err" &&
+! nodes load - <<<"node 1 rdma63 10.1.0.1" && says "beyond rdma62" &&
 	! nodes load - <<<"node 1 rdma0 224.0.0.1" && [ -s "$tmp/err" ] && shown "$before"
 result "what the driver does not want is told"
 
-! nodes load "$tmp/none" && grep -q "$tmp/none: No such file" "$tmp/err"
+! nodes load "$tmp/none" && says "$tmp/none: No such file"
 result "a file that is not there is told"
 
 nodes load - <<<"local 5" && shown "local 5"
 result "a file without nodes leaves none"
 
-nodes status && [ "$(<"$tmp/out")" = "local 5" ] && grep -q "loopback is the only" "$tmp/err"
+nodes status && [ "$(<"$tmp/out")" = "local 5" ] && says "loopback is the only"
 result "without adapters there are no links"
 
 key=$tmp/cluster.key
-nodes keygen "$key" && [ "$(stat -c %a "$key")" = 600 ] && grep -qE '^[0-9a-f]{64}$' "$key"
+nodes keygen "$key" && [ "$(stat -c %a "$key")" = 600 ] && has "$key" '^[0-9a-f]{64}$'
 result "keygen makes a key that only its owner can read"
 
 cp "$key" "$tmp/key.before"
-! nodes keygen "$key" && grep -q -- --force "$tmp/err" && cmp "$key" "$tmp/key.before" &&
+! nodes keygen "$key" && says --force && cmp "$key" "$tmp/key.before" &&
 	nodes keygen --force "$key" && ! cmp -s "$key" "$tmp/key.before" &&
 	[ "$(stat -c %a "$key")" = 600 ]
 result "keygen replaces a key only by force"
@@ -104,7 +118,7 @@ result "keygen replaces a key only by force"
 no_room() {
 	local rc=0
 	nodes keygen ${2:+"$2"} "$full/$1" || rc=$?
-	[ $rc = 1 ] && grep -q "^rsm-nodes: $full/$1: No space" "$tmp/err" &&
+	[ $rc = 1 ] && says "^rsm-nodes: $full/$1: No space" &&
 		[ "$(ls -A "$full")" = old ] && cmp "$full/old" "$tmp/key.before"
 }
 
@@ -116,23 +130,25 @@ mkdir "$full" && mount -t tmpfs -o size=4k none "$full" && cp "$tmp/key.before" 
 	nodes keygen --force "$full/new" && [ "$(ls -A "$full")" = new ]
 result "keygen leaves nothing else behind, even if there is no room"
 
-nodes show && grep -q '^# no cluster key' "$tmp/out" && nodes key "$key" && nodes show &&
-	grep -q '^# cluster key set' "$tmp/out" && nodes load "$tmp/out" && nodes key --forget &&
-	nodes show && grep -q '^# no cluster key' "$tmp/out" && nodes key - <"$key"
+nodes show && prints '^# no cluster key' && nodes key "$key" && nodes show &&
+	prints '^# cluster key set' && nodes load "$tmp/out" && nodes key --forget &&
+	nodes show && prints '^# no cluster key' && nodes key - <"$key"
 result "a key is loaded and forgotten, and show tells"
 
 chmod 640 "$key"
-! nodes key "$key" && grep -q "others than its owner" "$tmp/err" && chmod 600 "$key" &&
+! nodes key "$key" && says "others than its owner" && chmod 600 "$key" &&
 	! nodes key - <<<"0123" && ! nodes key - <<<"$(tr 0-9a-f g <"$key")" &&
-	! nodes key "$tmp/none" && grep -q "rsm-nodes keygen" "$tmp/err"
+	! nodes key "$tmp/none" && says "rsm-nodes keygen"
 result "what is no key, or is not secret, is refused"
 
 # Bytes, in octal, that are no hexadecimal digits.  Each is the ASCII neighbour of a digit, or
 # differs from a digit in one bit: 021 is '1' with one bit cleared.
+read -r digits <"$key"
+: >"$tmp/key.bad"
+chmod 600 "$tmp/key.bad"
 for c in 001 021 057 072 100 107 140 147; do
-	{ printf '%b' "\\0$c" && tail -c +2 "$key"; } >"$tmp/key.bad"
-	chmod 600 "$tmp/key.bad"
-	if nodes key "$tmp/key.bad" || ! grep -q "something else than hexadecimal" "$tmp/err"; then
+	printf '%b%s\n' "\\0$c" "${digits:1}" >"$tmp/key.bad"
+	if nodes key "$tmp/key.bad" || ! says "something else than hexadecimal"; then
 		break
 	fi
 	c=
@@ -141,24 +157,24 @@ done
 result "a byte that is no digit is refused"
 
 cp "$key" "$tmp/key.other" && chown 65534 "$tmp/key.other" &&
-	! nodes key "$tmp/key.other" && grep -q "belongs to user 65534.*chown" "$tmp/err" &&
+	! nodes key "$tmp/key.other" && says "belongs to user 65534.*chown" &&
 	chown 0 "$tmp/key.other" && nodes key "$tmp/key.other"
 result "a key of another owner is refused"
 
-nodes trust-network on && nodes show && grep -q '^# trust-network on' "$tmp/out" &&
-	nodes trust-network off && nodes show && grep -q '^# cluster key set' "$tmp/out"
+nodes trust-network on && nodes show && prints '^# trust-network on' &&
+	nodes trust-network off && nodes show && prints '^# cluster key set'
 result "trust in the network is shown"
 
 setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null &&
 	chmod 666 /dev/rsm && ! timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups \
 	"$bin/rsm-nodes" trust-network on >"$tmp/out" 2>"$tmp/err" &&
-	grep -q CAP_SYS_ADMIN "$tmp/err"
+	says CAP_SYS_ADMIN
 result "trust takes an administrator"
 
 nodes frobnicate
 [ $? = 2 ] && nodes
 [ $? = 2 ] && nodes show more
-[ $? = 2 ] && grep -q "^usage:" "$tmp/err" && nodes --help && grep -q "^usage:" "$tmp/out"
+[ $? = 2 ] && says "^usage:" && nodes --help && prints "^usage:"
 result "wrong usage ends with 2"
 
 echo "1..$n"
