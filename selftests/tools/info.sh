@@ -5,6 +5,8 @@
 # reports.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
+# shellcheck source=selftests/common/wait.sh
+. "$(dirname "$0")/wait.sh"
 info=$bin/dat-info
 n=0
 
@@ -68,7 +70,7 @@ server_is_listed() {
 	for ((i = 0; i < 50; i++)); do
 		out=$("$info" "$dev")
 		[[ $out == *" $server dat-perf:"*" 1 psp"* ]] && break
-		sleep 0.1
+		pause 0.1
 	done
 	kill $server
 	wait $server 2>/dev/null
@@ -142,6 +144,6 @@ fi
 for _ in {1..50}; do
 	rmmod dat_rsm 2>/dev/null
 	rmmod dat 2>/dev/null && break
-	sleep 0.1
+	pause 0.1
 done
 expect "no driver names modprobe" 1 "modprobe dat" "$info" --check

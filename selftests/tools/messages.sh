@@ -4,6 +4,8 @@
 # After a common mistake of a new user, the error message must say what to do.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
+# shellcheck source=selftests/common/wait.sh
+. "$(dirname "$0")/wait.sh"
 n=0
 
 # expect NAME TEXT CMD...: succeed if CMD fails and prints TEXT.
@@ -53,7 +55,7 @@ rmmod_soon() { # MODULE
 	local i
 	for ((i = 0; i < 50; i++)); do
 		rmmod "$1" 2>/dev/null && break
-		sleep 0.1
+		pause 0.1
 	done
 }
 
