@@ -15,6 +15,7 @@
 #include "dat_test.h"
 #include "rsm_node.h"
 #include "rsm_peer.h"
+#include "rxe.h"
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
 #define FAKE		"10.9.0.63"	/* local address of the test's exporter */
@@ -69,7 +70,7 @@ FIXTURE(auth) {
 
 FIXTURE_SETUP(auth)
 {
-	if (getuid() || system("rdma link show rxe0/1 >/dev/null 2>&1"))
+	if (getuid() || !rxe_exists())
 		SKIP(return, "needs root, and rxe0 at " OWN);
 	ASSERT_EQ(0, peer_key_set());
 	ASSERT_EQ(RSM_SUCCESS, r_open(&self->p));
@@ -494,9 +495,7 @@ static int import_from(struct impostor *im, struct r_pair *p)
 	pthread_t t;
 	int ret;
 
-	if (system("ip addr show dev v0 | grep -q " FAKE "/ || "
-		   "{ ip addr add " FAKE "/24 dev v0 && sleep 0.5; }") ||
-	    r_nodes(&node, 1, -1) || peer_listen(im->peer, FAKE) ||
+	if (v0_add(FAKE) || r_nodes(&node, 1, -1) || peer_listen(im->peer, FAKE) ||
 	    pthread_create(&t, NULL, impostor_thread, im))
 		return -1;
 	ret = rsm_memseg_import_connect(p->ctlr, NODE_FAKE, R_SEGID, 0600, &p->imp);

@@ -17,12 +17,14 @@
 
 #include "rsm_node.h"
 #include "rsm_peer.h"
+#include "rxe.h"
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
 #define NODE_DEAF	61		/* node at a local address where nobody listens */
 #define NODE_GONE	62		/* node at an address that no machine has */
 #define NODE_FAKE	63		/* node at a local address where tests listen */
 #define NODE_NONE	64		/* node that is not in the node table */
+#define DEAF		"10.9.0.61"
 #define FAKE		"10.9.0.63"
 #define N		RSM_MAX_SGIOREQS
 
@@ -31,24 +33,15 @@ static int command(const char *text)
 	return system(text);
 }
 
-static int has_rxe(void)
-{
-	return !command("rdma link show rxe0/1 >/dev/null 2>&1 && "
-			"ip -4 addr show dev v0 2>/dev/null | grep -q '" OWN "/'");
-}
-
 /* Add two local addresses, and fill in the node table: NODE_DEAF, NODE_GONE and NODE_FAKE. */
 static int make_nodes(void)
 {
 	const struct dat_rsm_node nodes[] = {
-		r_node_at(NODE_DEAF, "10.9.0.61"), r_node_at(NODE_GONE, "10.9.0.62"),
+		r_node_at(NODE_DEAF, DEAF), r_node_at(NODE_GONE, "10.9.0.62"),
 		r_node_at(NODE_FAKE, FAKE),
 	};
 
-	if (command("for n in 61 63; do ip addr show dev v0 | grep -q 10.9.0.$n/ || "
-		    "{ ip addr add 10.9.0.$n/24 dev v0 && sleep 0.5; }; done"))
-		return -1;
-	return r_nodes(nodes, 3, -1);
+	return v0_add(DEAF) || v0_add(FAKE) ? -1 : r_nodes(nodes, 3, -1);
 }
 
 /* Returns the number of lines that a command prints, or -1. */
@@ -100,7 +93,7 @@ FIXTURE(rdma) {
 
 FIXTURE_SETUP(rdma)
 {
-	if (!has_rxe())
+	if (!rxe_exists() || !v0_has(OWN))
 		SKIP(return, "needs rxe0 on v0 at " OWN);
 	ASSERT_EQ(0, peer_key_set());
 	ASSERT_EQ(RSM_SUCCESS, r_open(&self->p));
