@@ -15,6 +15,7 @@
 #include <sys/time.h>
 #include <rdma/dat_rsm.h>
 
+#include "rdma_count.h"
 #include "rsm_node.h"
 #include "rsm_peer.h"
 #include "rxe.h"
@@ -44,33 +45,22 @@ static int make_nodes(void)
 	return v0_add(DEAF) || v0_add(FAKE) ? -1 : r_nodes(nodes, 3, -1);
 }
 
-/* Returns the number of lines that a command prints, or -1. */
-static int lines_of(const char *text)
+/*
+ * Returns the number of objects of the kind @what of this machine, once it is stable for half a
+ * second: the objects of an earlier test end asynchronously.
+ */
+static int settled(const char *what)
 {
-	char pipe[64];
-	FILE *f;
-	int n = -1;
+	int i, now, n = rdma_count(what);
 
-	snprintf(pipe, sizeof(pipe), "%s | wc -l", text);
-	f = popen(pipe, "r");
-
-	if (f) {
-		fscanf(f, "%d", &n);
-		pclose(f);
+	for (i = 0; i < 5; i++) {
+		usleep(100000);
+		now = rdma_count(what);
+		if (now != n)
+			i = -1;
+		n = now;
 	}
 	return n;
-}
-
-/* Returns the number of queue pairs of this machine. */
-static int queue_pairs(void)
-{
-	return lines_of("rdma resource show qp");
-}
-
-/* Returns the number of protection domains of this machine. */
-static int zones(void)
-{
-	return lines_of("rdma resource show pd");
 }
 
 /* Wait until this machine has @n queue pairs.  Returns 0 on timeout. */
@@ -78,7 +68,7 @@ static int queue_pairs_are(int n)
 {
 	uint64_t end = r_now_ms() + R_WAIT_MS;
 
-	while (queue_pairs() != n) {
+	while (rdma_count("qp") != n) {
 		if (r_now_ms() > end)
 			return 0;
 		usleep(100000);
@@ -213,7 +203,7 @@ TEST_F(rdma, nodes_that_do_not_answer_are_unreachable)
 TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
 {
 	struct r_pair *p = &self->p;
-	int before = queue_pairs();
+	int before = settled("qp");
 	void *imp;
 
 	ASSERT_EQ(0, make_nodes());
@@ -889,7 +879,7 @@ TEST_F(rdma, a_segment_has_no_more_importers_than_it_may)
 	int before;
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
-	before = queue_pairs();
+	before = settled("qp");
 	ASSERT_EQ(0, command("echo 2 >" IMPORTERS));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &imp[0]));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &imp[1]));
@@ -923,7 +913,7 @@ TEST_F(rdma, the_segments_of_a_user_take_no_more_connections_than_its_share)
 	struct r_pair *p = &self->p;
 	struct r_peer owners[2];
 	void *imp[SHARE_OF_1], *more;
-	int i, before = queue_pairs();
+	int i, before = settled("qp");
 
 	ASSERT_EQ(0, command("echo 1 >" USER_SHARE));
 	for (i = 0; i < 2; i++)
@@ -1162,7 +1152,7 @@ TEST_F(rdma, a_crowd_that_asks_holds_up_nobody_who_is_connected)
 /* RSM check: 27, 68 */
 TEST_F(rdma, a_peer_that_stops_half_way_holds_up_nobody)
 {
-	int before = queue_pairs();
+	int before = settled("qp");
 	struct r_pair *p = &self->p;
 	struct peer_greeting g;
 	uint64_t start;
@@ -1227,18 +1217,18 @@ TEST_F(rdma, each_import_has_a_zone_of_its_own)
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
 	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
-	before = zones();
+	before = settled("pd");
 	ASSERT_LT(0, before);
 	ASSERT_EQ(RSM_SUCCESS, r_also(p, RSM_PERM_RDWR, &imp, &barrier));
-	EXPECT_EQ(before + 1, zones());
+	EXPECT_EQ(before + 1, rdma_count("pd"));
 	/* The put creates the ring of the import, in the protection domain of the import. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(imp, 0, &c, 1));
-	EXPECT_EQ(before + 1, zones());
+	EXPECT_EQ(before + 1, rdma_count("pd"));
 	EXPECT_EQ('x', p->mem[0]);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp));
-	while (zones() != before && n++ < R_WAIT_MS / 100)
+	while (rdma_count("pd") != before && n++ < R_WAIT_MS / 100)
 		usleep(100000);
-	EXPECT_EQ(before, zones());
+	EXPECT_EQ(before, rdma_count("pd"));
 }
 
 /* --- ends ------------------------------------------------------------------------- */
@@ -1247,7 +1237,7 @@ TEST_F(rdma, each_import_has_a_zone_of_its_own)
 TEST_F(rdma, who_waits_hears_that_the_exporter_was_killed)
 {
 	struct r_pair *p = &self->p;
-	int before = queue_pairs();
+	int before = settled("qp");
 	struct r_peer exporter;
 	char c;
 
@@ -1286,7 +1276,7 @@ TEST_F(rdma, an_importer_that_is_killed_leaves_nothing)
 	char c;
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
-	before = queue_pairs();
+	before = settled("qp");
 	ASSERT_EQ(0, pipe(ready));
 	for (i = 0; i < 4; i++) {
 		pid[i] = fork();
@@ -1295,7 +1285,7 @@ TEST_F(rdma, an_importer_that_is_killed_leaves_nothing)
 	}
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(1, read(ready[0], &c, 1));
-	EXPECT_LE(before + 8, queue_pairs());
+	EXPECT_LE(before + 8, rdma_count("qp"));
 	for (i = 0; i < 4; i++)
 		kill(pid[i], SIGKILL);
 	for (i = 0; i < 4; i++)

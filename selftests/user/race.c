@@ -13,6 +13,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "rdma_count.h"
 
 #define ID_GUESSES	4	/* the kernel assigns ids in sequence */
 
@@ -52,26 +53,6 @@ static double seconds(void)
 }
 
 /*
- * Returns the sum of the counts after @what over all RDMA devices in the output of "rdma resource"
- * ("cm_id 3 mr 0 ..."), or -1 if the tool is missing.
- */
-static int count_resource(const char *what)
-{
-	char line[512], *p;
-	int n, sum = -1;
-	FILE *f = popen("rdma resource show 2>/dev/null", "r");
-
-	while (f && fgets(line, sizeof(line), f)) {
-		p = strstr(line, what);
-		if (p && sscanf(p + strlen(what), "%d", &n) == 1)
-			sum = (sum < 0 ? 0 : sum) + n;
-	}
-	if (f)
-		pclose(f);
-	return sum;
-}
-
-/*
  * Wait until the count of @what has fallen to @before, because connections end asynchronously.
  * Returns the count.
  */
@@ -79,9 +60,9 @@ static int wait_for_count(const char *what, int before)
 {
 	int i;
 
-	for (i = 0; i < 100 && count_resource(what) > before; i++)
+	for (i = 0; i < 200 && rdma_count(what) > before; i++)
 		usleep(100000);
-	return count_resource(what);
+	return rdma_count(what);
 }
 
 FIXTURE(race) {
@@ -91,7 +72,7 @@ FIXTURE(race) {
 
 FIXTURE_SETUP(race)
 {
-	self->cm_ids = count_resource(" cm_id ");
+	self->cm_ids = rdma_count("cm_id");
 	stop = 0;
 	ASSERT_EQ(0, t_pair_open(&self->p));
 }
@@ -99,7 +80,7 @@ FIXTURE_SETUP(race)
 FIXTURE_TEARDOWN(race)
 {
 	t_pair_close(&self->p);
-	EXPECT_EQ(self->cm_ids, wait_for_count(" cm_id ", self->cm_ids));
+	EXPECT_EQ(self->cm_ids, wait_for_count("cm_id", self->cm_ids));
 }
 
 /*
