@@ -19,6 +19,7 @@
 #define RECV_AT		PEER_MEM
 #define SEND_AT		(PEER_MEM + PEER_RECVS * PEER_MSG)
 #define ALL		(SEND_AT + PEER_MSG)
+#define PORTS		512		/* privileged ports that bind_port() tries */
 
 const uint8_t peer_key[PEER_KEY] = "the cluster key of these tests.";
 
@@ -138,13 +139,17 @@ static struct sockaddr_in inet_addr_of(const char *addr)
 	return sin;
 }
 
-/* Bind a privileged port, which only root can do.  Such a port identifies a kernel. */
+/*
+ * Bind a privileged port, which only root can do.  Such a port identifies a kernel.  Each call
+ * begins below the port of the call before, whose peer may still have it.
+ */
 static int bind_port(struct peer *p, struct sockaddr_in sin)
 {
-	int port;
+	static unsigned int taken;
+	unsigned int i;
 
-	for (port = 1023; port >= 512; port--) {
-		sin.sin_port = htons((uint16_t)port);
+	for (i = 0; i < PORTS; i++) {
+		sin.sin_port = htons((uint16_t)(1023 - taken++ % PORTS));
 		if (!rdma_bind_addr(p->id, (struct sockaddr *)&sin))
 			return 0;
 	}
