@@ -1395,43 +1395,65 @@ static void *put_until_cut(void *arg)
 	return NULL;
 }
 
+/* Returns the state in @c, the connections of a controller, to @node, or 0 if there is none. */
+static int state_in(const rsm_connections_t *c, rsm_node_id_t node)
+{
+	int k, state = 0;
+
+	for (k = 0; k < c->hdr.remote_cntlr_count; k++)
+		if (c->remote_cntlr[k].remote_nodeid == node)
+			state = (int)c->remote_cntlr[k].connection_state;
+	return state;
+}
+
+/*
+ * Fill in the states of the connections of the tested adapter to @nodes: 0 if there is no
+ * connection.  One topology has them all, and takes seconds if a node does not answer.  Returns 0
+ * or -1.
+ */
+static int link_states(const rsm_node_id_t *nodes, int *states, unsigned int n)
+{
+	rsm_topology_t *t;
+	unsigned int i, k;
+
+	memset(states, 0, n * sizeof(*states));
+	if (rsm_get_interconnect_topology(&t))
+		return -1;
+	for (i = 0; i < t->topology_hdr.local_cntlr_count; i++)
+		if (!strcmp(t->connections[i]->hdr.cntlr_name, r_ctlr()))
+			for (k = 0; k < n; k++)
+				states[k] = state_in(t->connections[i], nodes[k]);
+	rsm_free_interconnect_topology(t);
+	return 0;
+}
+
 /*
  * Returns the state of the connection of the tested adapter to @node, 0 if there is no connection,
  * or -1.
  */
 static int link_state(rsm_node_id_t node)
 {
-	rsm_topology_t *t;
-	unsigned int i;
-	int k, state = 0;
+	int state;
 
-	if (rsm_get_interconnect_topology(&t))
-		return -1;
-	for (i = 0; i < t->topology_hdr.local_cntlr_count; i++) {
-		rsm_connections_t *c = t->connections[i];
-
-		if (strcmp(c->hdr.cntlr_name, r_ctlr()))
-			continue;
-		for (k = 0; k < c->hdr.remote_cntlr_count; k++)
-			if (c->remote_cntlr[k].remote_nodeid == node)
-				state = (int)c->remote_cntlr[k].connection_state;
-	}
-	rsm_free_interconnect_topology(t);
-	return state;
+	return link_states(&node, &state, 1) ? -1 : state;
 }
 
 /* RSM check: 7 */
 TEST_F(rdma, the_topology_tells_who_answers)
 {
+	const rsm_node_id_t nodes[] = { self->p.node, NODE_DEAF, NODE_GONE, NODE_NONE };
+	int states[4];
+
 	ASSERT_EQ(0, make_nodes());
-	EXPECT_EQ(RSM_CONNECTION_ACTIVE, link_state(self->p.node));
+	ASSERT_EQ(0, link_states(nodes, states, 4));
+	EXPECT_EQ(RSM_CONNECTION_ACTIVE, states[0]);
 	/*
 	 * A kernel listens only while RSM is in use on its machine.  So a host that rejects the
 	 * request also counts as active.
 	 */
-	EXPECT_EQ(RSM_CONNECTION_ACTIVE, link_state(NODE_DEAF));
-	EXPECT_NE(RSM_CONNECTION_ACTIVE, link_state(NODE_GONE));
-	EXPECT_EQ(0, link_state(NODE_NONE));
+	EXPECT_EQ(RSM_CONNECTION_ACTIVE, states[1]);
+	EXPECT_NE(RSM_CONNECTION_ACTIVE, states[2]);
+	EXPECT_EQ(0, states[3]);
 }
 
 static void other_trust(struct peer_answer *a)
@@ -1454,14 +1476,18 @@ static void other_node(struct peer_answer *a)
 	a->err = htobe32(RSMERR_REMOTE_NODE_UNREACHABLE);
 }
 
-/* Returns the state of the connection to NODE_FAKE, which answers like @f, or -1. */
+/*
+ * Returns the state of the connection to NODE_FAKE, which answers like @f, or -1.  The node table
+ * has no other node, for whose answer the topology would wait.
+ */
 static int fake_state(struct fake *f)
 {
+	const struct dat_rsm_node node = r_node_at(NODE_FAKE, FAKE);
 	pthread_t t;
 	int state;
 
 	f->len = sizeof(struct peer_answer);
-	if (make_nodes() || peer_open(f->peer))
+	if (v0_add(FAKE) || r_nodes(&node, 1, -1) || peer_open(f->peer))
 		return -1;
 	if (peer_listen(f->peer, FAKE) || pthread_create(&t, NULL, fake_thread, f))
 		return -1;
