@@ -475,9 +475,8 @@ static int pretend(struct impostor *im)
 		memcpy(peer->said.grant.mac, peer->said.proof.mac, PEER_MAC);
 	else
 		peer_mac(peer, 0, peer->said.grant.mac);
-	/* Ignore errors: the importer may disconnect before its adapter acknowledges the grant. */
-	peer_send(peer, &peer->said.grant, sizeof(peer->said.grant));
-	return 0;
+	/* The importer may disconnect before its adapter acknowledges the grant. */
+	return peer_say(peer, &peer->said.grant, sizeof(peer->said.grant)) ? 7 : 0;
 }
 
 static void *impostor_thread(void *arg)
