@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -318,6 +320,26 @@ static int obey(struct roce *r, const struct order *o)
 	return -EINVAL;
 }
 
+/* Give the interface roce-peer the address ROCE_ADDR with 24 bits of prefix, and set it up. */
+static int child_interface(struct roce *r)
+{
+	struct ifreq addr = { .ifr_name = "roce-peer" }, mask = addr, up = addr;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret = 0;
+
+	*(struct sockaddr_in *)&addr.ifr_addr = (struct sockaddr_in) {
+		.sin_family = AF_INET, .sin_addr = r->own,
+	};
+	*(struct sockaddr_in *)&mask.ifr_netmask = (struct sockaddr_in) {
+		.sin_family = AF_INET, .sin_addr.s_addr = htobe32(0xffffff00),
+	};
+	up.ifr_flags = IFF_UP;
+	if (ioctl(fd, SIOCSIFADDR, &addr) || ioctl(fd, SIOCSIFNETMASK, &mask) ||
+	    ioctl(fd, SIOCSIFFLAGS, &up))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
 static int child_socket(struct roce *r)
 {
 	struct sockaddr_in own = { .sin_family = AF_INET, .sin_port = htons(ROCE_PORT),
@@ -345,11 +367,8 @@ static void child_main(struct roce_peer *p, struct in_addr to)
 	write(p->report[1], &ret, sizeof(ret));
 	while (read(p->order[0], &o, sizeof(o)) == sizeof(o)) {
 		ret = 0;
-		if (!r.fd) {
-			system("ip addr add " ROCE_ADDR "/24 dev roce-peer && "
-			       "ip link set roce-peer up");
-			ret = child_socket(&r);
-		}
+		if (!r.fd)
+			ret = child_interface(&r) ?: child_socket(&r);
 		if (!ret)
 			ret = obey(&r, &o);
 		write(p->report[1], &ret, sizeof(ret));
@@ -387,8 +406,9 @@ int roce_start(struct roce_peer *p, const void *addr)
 		child_main(p, sin->sin_addr);
 	if (read(p->report[0], &ret, sizeof(ret)) != sizeof(ret))
 		ret = -EPIPE;
-	snprintf(cmd, sizeof(cmd), "modprobe -q macvlan; "
-		 "ip link add roce-peer link v1 netns %d type macvlan mode bridge", p->pid);
+	/* The kernel loads the module macvlan itself. */
+	snprintf(cmd, sizeof(cmd), "exec ip link add roce-peer link v1 netns %d type macvlan mode "
+		 "bridge", p->pid);
 	if (!ret && system(cmd))
 		ret = -ENODEV;
 	if (ret)
