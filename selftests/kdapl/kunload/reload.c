@@ -55,9 +55,14 @@ int main(int argc, char **argv)
 	rounds = atoi(argv[4]);
 	least = atoi(argv[5]);
 	end = now() + atoi(argv[6]);
-	for (done = 0; done < rounds && (done < least || now() < end); done++)
-		if (load(argv[1], argv[3]) || unload(argv[2]))
+	for (done = 0; done < rounds && (done < least || now() < end); done++) {
+		if (load(argv[1], argv[3]))
 			return 1;
+		/* Unload at another moment of the traffic each time. */
+		usleep(done % 16 * 4000);
+		if (unload(argv[2]))
+			return 1;
+	}
 	printf("%d\n", done);
 	return 0;
 }
