@@ -270,6 +270,8 @@ static bool is_strangers(const struct verbs_conn *vc)
  * after the request has completed and before the device is done with it.  A consumer often closes a
  * connection because of the message that it has just received, so give the device time.  This does
  * not help if the peer goes on sending.
+ *
+ * Peers can provoke the wait, but it is short, and dat_close_wq runs hundreds of teardowns at once.
  */
 static void let_request_end(const struct dat_conn *conn)
 {
@@ -296,7 +298,8 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	/* Wait for a handler that started before the state of the connection became closing. */
 	rdma_lock_handler(vc->id);
 	rdma_unlock_handler(vc->id);
-	let_request_end(conn);
+	if (vc->qp)
+		let_request_end(conn);
 	rdma_disconnect(vc->id);
 	if (!vc->qp)
 		return;

@@ -11,7 +11,7 @@ skip() {
 	echo "1..0 # SKIP $*"
 	exit 4
 }
-[ -n "${DAT_KO:-}" ] || skip "$DAT_KO is not set, so dat.ko cannot be loaded again"
+[ -n "${DAT_KO:-}" ] || skip "DAT_KO is not set, so dat.ko cannot be loaded again"
 [ -w /sys/kernel/slab/kmalloc-64/shrink ] || skip "this kernel does not shrink its slabs"
 echo "1..1"
 
