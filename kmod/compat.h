@@ -57,8 +57,8 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
- * In Linux 6.12, rxe lacks a check for a QP that is moved to the error state while the QP executes a
- * request.  Linux 6.1 has the check.  The versions in between were not examined.
+ * In Linux 6.12, rxe lacks a check for a QP that is moved to the error state while the QP executes
+ * a request.  Linux 6.1 has the check.  The versions in between were not examined.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define RXE_QUIRKS_SINCE_6_12	0
