@@ -17,6 +17,11 @@
 #define KPERF_MAX_SIZE		65536	/* bytes of the largest message */
 #define KPERF_MAX_COUNT		1000000	/* maximum number of messages or round trips */
 #define KPERF_MAX_WINDOW	1024	/* maximum number of messages in flight */
+/*
+ * Sends beyond the window that a send queue must hold: the answer to a send may arrive before the
+ * completion of the send.
+ */
+#define KPERF_SLACK		16
 #define KPERF_WAIT		(20 * HZ)	/* timeout of connecting in jiffies */
 #define KPERF_LIMIT		(120 * HZ)	/* timeout of a test in jiffies */
 

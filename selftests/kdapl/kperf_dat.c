@@ -179,19 +179,19 @@ static DAT_RETURN register_buffer(struct dat_pair *p, struct dat_end *e, DAT_RMR
 
 static DAT_RETURN make_end(struct dat_pair *p, struct dat_end *e, struct kperf_end *end)
 {
-	u32 depth = p->run->depth + p->run->window + 1;
+	u32 sends = p->run->window + KPERF_SLACK;
 	DAT_UPCALL_OBJECT upcall = { e, dto_upcall };
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.qos = DAT_QOS_BEST_EFFORT,
 		.max_recv_dtos = p->run->depth + 1,
-		.max_request_dtos = p->run->window + 1,
+		.max_request_dtos = sends,
 	};
 	DAT_RETURN rc;
 
 	e->end = end;
 	end->priv = e;
-	rc = dat_evd_kcreate(p->ia, depth + 1, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+	rc = dat_evd_kcreate(p->ia, attr.max_recv_dtos + sends, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 			     DAT_EVD_DTO_FLAG, &e->evd);
 	if (rc == DAT_SUCCESS)
 		rc = dat_ep_create(p->ia, p->pz, e->evd, e->evd, p->conn_evd, &attr, &e->ep);

@@ -169,7 +169,7 @@ static int end_create_qp(struct verbs_pair *p, struct verbs_end *e)
 			 * The send queue needs room for the registration of @mr as well.  Both
 			 * queues need room for a work request that ib_drain_qp() posts.
 			 */
-			.max_send_wr	= run->window + 3,
+			.max_send_wr	= run->window + KPERF_SLACK + 2,
 			.max_recv_wr	= run->depth + 2,
 			.max_send_sge	= 1,
 			.max_recv_sge	= 1,
@@ -204,8 +204,8 @@ static int end_make(struct verbs_pair *p, struct verbs_end *e, struct kperf_end 
 	if (ib_dma_mapping_error(dev, e->dma))
 		return -EIO;
 	e->mapped = true;
-	e->cq = ib_alloc_cq(dev, e, run->depth + run->window + 5, vector % dev->num_comp_vectors,
-			    IB_POLL_SOFTIRQ);
+	e->cq = ib_alloc_cq(dev, e, run->depth + run->window + KPERF_SLACK + 4,
+			    vector % dev->num_comp_vectors, IB_POLL_SOFTIRQ);
 	if (IS_ERR(e->cq))
 		return PTR_ERR(e->cq);
 	ret = end_create_qp(p, e);
