@@ -16,10 +16,12 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
+#ifndef RACE_S
+#define RACE_S		4	/* time of a race */
+#endif
 #define NOBODY		65534
 #define OTHER		(T_QUAL + 20)
 #define NO_PSP		(T_QUAL + 21)
-#define RACE_S		4
 
 static int handoff(struct t_file *f, uint32_t cr, uint64_t qual)
 {

@@ -12,7 +12,9 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
-#define RACE_S		4
+#ifndef RACE_S
+#define RACE_S		4	/* time of a race */
+#endif
 #define STREAMS		(DAT_STREAM_DTO | DAT_STREAM_CONNECTION)
 #define DISCONNECTED	11	/* value of DAT_EP_STATE */
 

@@ -17,6 +17,10 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
+#ifndef RACE_S
+#define RACE_S		4	/* time of a race */
+#endif
+
 #define NOBODY		65534
 #define KB		64	/* size of mem and of its bindings, in KiB */
 #define PREPARED	64	/* largest number of prepared bindings of an RMR */
@@ -632,7 +636,7 @@ TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
 {
 	struct racer r = { .f = &self->p.f, .pz = self->p.pz };
 	unsigned int bound = 0, failed = 0;
-	double end = seconds() + 5;
+	double end = seconds() + RACE_S;
 	struct dat_rmr_bind b;
 	struct dat_eqe eqe;
 	struct t_lmr mem = self->mem;
