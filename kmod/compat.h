@@ -57,13 +57,13 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
- * In Linux 6.12, rxe lacks a check for a QP that is moved to the error state while the QP executes
- * a request.  Linux 6.1 has the check.  The versions in between were not examined.
+ * In Linux 6.6 and 6.12, rxe lacks a check for a QP that is moved to the error state while the QP
+ * executes a request.  Linux 6.1 has the check; the versions between 6.1 and 6.6 were not examined.
  */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
-#define RXE_QUIRKS_SINCE_6_12	0
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define RXE_QUIRKS_AFTER_6_1	0
 #else
-#define RXE_QUIRKS_SINCE_6_12	DAT_QUIRK_REPLAYS
+#define RXE_QUIRKS_AFTER_6_1	DAT_QUIRK_REPLAYS
 #endif
 
 /* Before Linux 6.3, rxe reads one entry beyond the end of a registration's page table. */

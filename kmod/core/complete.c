@@ -231,10 +231,8 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 		dat_queue_publish(q);
 	}
 	dat_report_dto(ep, true, cookie, flags, status, len, rkey);
-	if (is_failure(status)) {
-		WRITE_ONCE(conn->refused, true);
+	if (is_failure(status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
-	}
 }
 
 /* Stores a receive that completes before ESTABLISHED has been reported. */

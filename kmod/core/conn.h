@@ -113,8 +113,6 @@ enum dat_conn_state {
  *	held; dat_psp_leave() takes the pointer with xchg() and drops the reference
  * @read_in: offered number of the peer's RDMA reads in flight
  * @read_out: offered number of own RDMA reads in flight
- * @refused: flag: a request of the peer has failed here; set by the core or by the transport, which
- *	reads the flag without a lock when it tears the connection down
  * @pd: private data that the handshake sends to the peer
  * @pd_len: bytes of @pd
  *
@@ -163,7 +161,6 @@ struct dat_conn {
 	struct dat_psp		*psp;
 	u32			read_in;
 	u32			read_out;
-	bool			refused;
 	u8			pd[DAT_MAX_PRIVATE_DATA];
 	u32			pd_len;
 

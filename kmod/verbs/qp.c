@@ -14,8 +14,8 @@
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
-/* Time that a device gets to send the NAK of a refused request; see let_request_end(). */
-#define NAK_MS		100
+/* Time limit for a device to send the NAK of a refused request. */
+#define NAK_TIME	(HZ / 10)
 /* Time that a device with DAT_QUIRK_REPLAYS gets to end a request. */
 #define REQUEST_MS	20
 /* Time limit for the device to report the last receive that a QP has taken from the SRQ. */
@@ -70,7 +70,7 @@ static void qp_event(struct ib_event *event, void *context)
 		dat_conn_imply_established(&vc->conn);
 		break;
 	case IB_EVENT_QP_ACCESS_ERR:
-		WRITE_ONCE(vc->conn.refused, true);
+		WRITE_ONCE(vc->refused, true);
 		fallthrough;
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
@@ -214,6 +214,12 @@ static bool rq_full(struct dat_conn *conn)
 	return full;
 }
 
+/* Returns true if the QP was ever in a state to receive. */
+static bool may_have_received(const struct dat_conn *conn)
+{
+	return dat_conn_was_established(conn) || conn->passive;
+}
+
 /*
  * Drains a QP with an SRQ.  Receives from the SRQ may still be in flight when the SQ is drained.
  * IB_EVENT_QP_LAST_WQE_REACHED says that the completions of all these receives are in the CQ.  Take
@@ -227,8 +233,7 @@ static void drain_shared(struct verbs_conn *vc)
 	struct dat_conn *conn = &vc->conn;
 
 	ib_drain_sq(vc->qp);
-	if ((dat_conn_was_established(conn) || conn->passive) &&
-	    !(conn->dev->quirks & DAT_QUIRK_NO_LAST_WQE))
+	if (may_have_received(conn) && !(conn->dev->quirks & DAT_QUIRK_NO_LAST_WQE))
 		wait_for_completion_timeout(&vc->last_wqe, LAST_WQE_TIME);
 	verbs_take_rest(vc);
 }
@@ -260,23 +265,46 @@ static bool is_strangers(const struct verbs_conn *vc)
 }
 
 /*
- * Waits until the device has ended the last request of the peer.
+ * Waits until the device has sent the NAK of the request that it has refused.
  *
- * A device may report a failed receive, or an access error, before it sends the NAK; rxe of Linux
- * 6.12 does.  If the QP is moved to the error state in between, the peer's request completes as
- * flushed instead of refused.
- *
- * A device with DAT_QUIRK_REPLAYS executes a request twice if the QP is moved to the error state
- * after the request has completed and before the device is done with it.  A consumer often closes a
- * connection because of the message that it has just received, so give the device time.  This does
- * not help if the peer goes on sending.
- *
- * Peers can provoke the wait, but it is short, and dat_close_wq runs hundreds of teardowns at once.
+ * A device may report a failed receive before it sends the NAK (rxe), or an access error (rxe since
+ * Linux 7.2).  If the QP is moved to the error state in between, the peer's request completes as
+ * flushed instead of refused.  When the NAK is sent, the device itself moves the QP to the error
+ * state.  A device that does not report the state, such as siw of Linux 6.1, takes all of NAK_TIME.
  */
-static void let_request_end(const struct dat_conn *conn)
+static void let_nak_leave(struct verbs_conn *vc)
 {
-	if (READ_ONCE(conn->refused))
-		msleep(NAK_MS);
+	unsigned long end = jiffies + NAK_TIME;
+	struct ib_qp_attr attr = {};
+	struct ib_qp_init_attr init;
+
+	do {
+		if (ib_query_qp(vc->qp, &attr, IB_QP_STATE, &init) || attr.qp_state == IB_QPS_ERR)
+			return;
+		usleep_range(1000, 2000);
+	} while (time_before(jiffies, end));
+}
+
+/*
+ * Gives the device time to end the last request of the peer, before the QP is moved to the error
+ * state.
+ *
+ * A device with DAT_QUIRK_REPLAYS executes the request again if the QP changes its state after the
+ * request has completed and before the device is done with it.  A consumer often closes a
+ * connection because of the message that it has just received.  The delay does not help if the peer
+ * goes on sending.
+ *
+ * Peers can provoke these delays, so they are short, and strangers get none for a NAK.
+ * dat_close_wq runs many teardowns at once.
+ */
+static void let_request_end(struct verbs_conn *vc)
+{
+	const struct dat_conn *conn = &vc->conn;
+
+	if (!may_have_received(conn))
+		return;
+	if (READ_ONCE(vc->refused) && !is_strangers(vc))
+		let_nak_leave(vc);
 	else if (conn->dev->quirks & DAT_QUIRK_REPLAYS)
 		msleep(REQUEST_MS);
 }
@@ -299,7 +327,7 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	rdma_lock_handler(vc->id);
 	rdma_unlock_handler(vc->id);
 	if (vc->qp)
-		let_request_end(conn);
+		let_request_end(vc);
 	rdma_disconnect(vc->id);
 	if (!vc->qp)
 		return;
@@ -307,7 +335,8 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	drain(vc);
 	rdma_destroy_qp(vc->id);
 	/* If the peer disconnected because of an error that error_work reports, report it. */
-	flush_work(&vc->error_work);
+	if (cancel_work_sync(&vc->error_work))
+		error_work(&vc->error_work);
 	/* Take the completions of SRQ receives that arrived after the drain. */
 	if (conn->ep->srq)
 		verbs_take_rest(vc);

@@ -112,6 +112,8 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @last_wqe: completion; done when @qp is in error and takes no more receives from the SRQ
  * @peer_qpn: queue pair number of the peer; 0 with iWARP; set before ESTABLISHED
  * @peer_let: flag: verbs_allow_peer() has succeeded; constant once the connection is closing
+ * @refused: flag: the device has refused a request of the peer; never cleared; the teardown reads
+ *	it without a lock
  * @bind_cqe: CQE of the registration of conn->bind
  * @wc: buffer for completions polled from a CQ; protected by ep->lock
  * @done: buffer for completions passed to the core; protected by ep->lock
@@ -130,6 +132,7 @@ struct verbs_conn {
 	struct completion	last_wqe;
 	u32			peer_qpn;
 	bool			peer_let;
+	bool			refused;
 	struct ib_cqe		bind_cqe;
 	struct ib_wc		wc[DAT_BATCH];
 	struct dat_completion	done[DAT_BATCH];

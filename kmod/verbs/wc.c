@@ -71,7 +71,19 @@ static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 poste
 		c->rkey = wc->ex.invalidate_rkey;
 }
 
-static __always_inline void to_completion(const struct ib_wc *wc, const struct dat_dev *dev,
+/* Converts a work request with an error status. */
+static noinline void failure_to_completion(struct verbs_conn *vc, const struct ib_wc *wc,
+					   struct dat_completion *c)
+{
+	bool recv = c->slot->recv;
+
+	c->status = wc_to_status(wc, vc->conn.dev, recv);
+	/* The device refuses the peer's message; the teardown lets it send the NAK. */
+	if (recv && wc->status != IB_WC_WR_FLUSH_ERR)
+		WRITE_ONCE(vc->refused, true);
+}
+
+static __always_inline void to_completion(struct verbs_conn *vc, const struct ib_wc *wc,
 					  struct dat_completion *c)
 {
 	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
@@ -79,7 +91,7 @@ static __always_inline void to_completion(const struct ib_wc *wc, const struct d
 	c->slot = slot;
 	c->rkey = 0;
 	if (unlikely(wc->status != IB_WC_SUCCESS))
-		c->status = wc_to_status(wc, dev, slot->recv);
+		failure_to_completion(vc, wc, c);
 	else if (slot->recv)
 		recv_to_completion(wc, slot->len, c);
 	else
@@ -101,7 +113,7 @@ static void wc_complete(struct verbs_conn *vc, struct ib_cq *cq, int n)
 
 	for (; wc != end; wc++) {
 		if (likely(!wc->wr_cqe->done)) {
-			to_completion(wc, conn->dev, &c[k++]);
+			to_completion(vc, wc, &c[k++]);
 			continue;
 		}
 		dat_complete(conn, c, k);
