@@ -12,7 +12,7 @@ INSTALL ?= install
 
 # The running kernel's headers, or else those of the kernel in the test VM.
 KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
-	$(shell printf '%s\n' /usr/src/linux-headers-6.1.*-amd64 | sort -rV))
+	$(shell printf '%s\n' /usr/src/linux-headers-6.*-amd64 | sort -rV))
 # What modules are loaded for; Debian's kernel.release lacks the flavour.
 KREL  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 # Modules are built beside the sources, one directory per kernel release.
@@ -77,8 +77,8 @@ lint:
 model:
 	$(DAT_TOP)/selftests/model/run.sh
 
-# KERNEL=6.12 or KERNEL=newest: another kernel than Debian 12's; see scripts/mkkernel.
-SUFFIX = $(if $(filter-out 6.1,$(KERNEL)),-$(KERNEL))
+# KERNEL=6.12 or KERNEL=newest: another kernel than Debian's own; see scripts/mkkernel.
+SUFFIX = $(if $(KERNEL),-$(KERNEL))
 
 check:
 	$(DAT_TOP)/scripts/run-tests stock$(SUFFIX)

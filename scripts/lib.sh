@@ -40,10 +40,24 @@ run_quietly() {
 	fi
 }
 
-# Print the newest installed Debian 6.1 headers, such as 6.1.0-56-amd64.
+# Print the number of this release of Debian; nothing on another distribution.
+debian_release() {
+	[ -r /etc/os-release ] || return 0
+	# shellcheck source=/dev/null
+	(. /etc/os-release && if [ "${ID:-}" = debian ]; then echo "${VERSION_ID:-}"; fi)
+}
+
+# The kernel of this release of Debian: the stock kernel is that one, and the debug kernel is built
+# from the same series.
+case $(debian_release) in
+12) DAT_SERIES=6.1 ;;
+*) DAT_SERIES=6.12 ;;
+esac
+
+# Print the newest installed headers of that series, such as 6.1.0-56-amd64.
 vm_headers_release() {
 	local d best
-	best=$(for d in /usr/src/linux-headers-6.1.*-amd64; do
+	best=$(for d in "/usr/src/linux-headers-$DAT_SERIES."*-amd64; do
 		if [ -e "$d/Module.symvers" ]; then echo "${d#/usr/src/linux-headers-}"; fi
 	done | sort -V | tail -n 1)
 	[ -n "$best" ] || return 1
