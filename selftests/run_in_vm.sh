@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# run_in_vm.sh DIR LIMIT PROGRAM...: in the guest, run the programs one after the other, each for at
-# most LIMIT seconds, and then check that nothing was left behind.
+# run_in_vm.sh DIR LIMIT CLAIMS PROGRAM...: in the guest, run the programs one after the other, each
+# for at most LIMIT seconds, and then check that nothing was left behind.  Machines that have the
+# directory CLAIMS in common share the programs: a program runs where its file is made there.
 set -u
 
-dir=$1 limit=$2
-shift 2
+dir=$1 limit=$2 claims=$3
+shift 3
 export LD_LIBRARY_PATH=$dir/../ulib
 
 has_kmemleak() { [ -w /sys/kernel/debug/kmemleak ]; }
@@ -123,11 +124,21 @@ end_leftovers() { # PROGRAM
 	echo "not ok 0 $1: it left processes behind"
 }
 
+# Redirection with noclobber makes the file only if it does not exist, without another process.
+claim() { # PROGRAM
+	local won=0
+	set -o noclobber
+	{ : >"$claims/${1//\//.}"; } 2>/dev/null || won=1
+	set +o noclobber
+	return $won
+}
+
 counts=/tmp/counts
 # Nothing is ever written to this pipe, so a read with a time limit waits without another process:
 # under emulation the start of a process takes up to half a second.
 exec 9<> <(:)
 for p in "$@"; do
+	claim "$p" || continue
 	set_cluster_key >/dev/null 2>&1
 	echo "# begin $p"
 	start=$SECONDS
