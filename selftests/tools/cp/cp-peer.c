@@ -36,6 +36,7 @@
  * @granted: number of buffers granted so far
  * @result: last CP_RESULT message; valid if @have_result
  * @have_result: flag: a CP_RESULT message has arrived
+ * @sending: number of sends that have not completed
  * @status: status of the last RDMA request, or -1
  */
 struct link {
@@ -46,6 +47,7 @@ struct link {
 	unsigned int		granted;
 	struct cp_msg		result;
 	int			have_result;
+	unsigned int		sending;
 	int			status;
 };
 
@@ -126,6 +128,8 @@ static int pump(struct link *l, unsigned int ms)
 	dto = &event.event_data.dto_completion_event_data;
 	if (dto->user_cookie.as_64 == COOKIE_RDMA)
 		l->status = (int)dto->status;
+	if (dto->user_cookie.as_64 == COOKIE_SEND)
+		l->sending--;
 	if (dto->user_cookie.as_64 >= RECVS || dto->status != DAT_DTO_SUCCESS)
 		return 1;
 	got_message(l, (struct cp_msg *)l->mem.va + dto->user_cookie.as_64);
@@ -156,10 +160,11 @@ static void say(struct link *l, enum cp_type type, uint32_t slot, uint64_t size)
 	out(l)->size = htobe64(size);
 	tool_check(dat_ep_post_send(l->ep, 1, &seg, cookie(COOKIE_SEND),
 				    DAT_COMPLETION_DEFAULT_FLAG), "send");
-	/* Wait until the send completes, because the next say() reuses the message. */
-	usleep(1000);
-	while (pump(l, 1))
-		;
+	l->sending++;
+	/* The next say() reuses the message. */
+	while (l->sending)
+		if (!pump(l, PATIENCE_MS))
+			tool_die("a message does not leave");
 }
 
 static void offer(struct link *l, const char *name, uint64_t size)
