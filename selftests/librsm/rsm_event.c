@@ -29,12 +29,16 @@ static void on_alarm(int sig)
  * Send SIGALRM to this process after @ms milliseconds.  The signal interrupts a sleeping call,
  * which does not restart (no SA_RESTART).
  */
+/*
+ * Interrupt this process in @ms milliseconds and repeatedly after that, since the first signal may
+ * come before the call that it should interrupt.  0 ends the signals.
+ */
 static void alarm_in_ms(unsigned int ms)
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
 
 	sigaction(SIGALRM, &sa, NULL);
-	ualarm(ms * 1000, 0);
+	ualarm(ms * 1000, ms * 1000);
 }
 
 /* RSM check: 62 */
@@ -53,6 +57,7 @@ TEST_F(event, every_post_satisfies_a_wait)
 	EXPECT_LE(R_QUIET_MS, r_now_ms() - start + 1);
 	alarm_in_ms(50);
 	EXPECT_EQ(RSMERR_INTERRUPTED, rsm_intr_signal_wait(self->p.exp, -1));
+	alarm_in_ms(0);
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_wait(NULL, 0));
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_post(NULL, 0));
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_post(self->p.ctlr, 0));
@@ -209,6 +214,7 @@ TEST_F(event, errors_of_poll_are_told)
 	EXPECT_EQ(RSMERR_BAD_ARGS_ERRORS, rsm_intr_signal_wait_pollfd(&fd, 1 << 24, 0, &n));
 	alarm_in_ms(50);
 	EXPECT_EQ(RSMERR_INTERRUPTED, rsm_intr_signal_wait_pollfd(&fd, 1, -1, &n));
+	alarm_in_ms(0);
 }
 
 static void *steal(void *arg)

@@ -381,7 +381,9 @@ static int in_zap(pid_t pid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = read(fd, stack, sizeof(stack) - 1);
 	close(fd);
-	return n > 0 && (strstr(stack, "zap_page_range") || strstr(stack, "unmap_page_range"));
+	/* Linux 7.2 calls the function __zap_vma_range(). */
+	return n > 0 && (strstr(stack, "zap_page_range") || strstr(stack, "unmap_page_range") ||
+			 strstr(stack, "zap_vma_range"));
 }
 
 /*
