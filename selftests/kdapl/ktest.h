@@ -10,6 +10,18 @@
 #include <linux/completion.h>
 #include <linux/kdat.h>
 #include <linux/kernel.h>
+#include <linux/ptrace.h>
+
+/* Returns argument @n of the function that a kprobe has stopped at the begin of. */
+static inline unsigned long ktest_argument(struct pt_regs *regs, unsigned int n)
+{
+#ifdef CONFIG_S390
+	/* s390 does not export what regs_get_kernel_argument() calls. */
+	return regs->gprs[2 + n];
+#else
+	return regs_get_kernel_argument(regs, n);
+#endif
+}
 
 /**
  * struct ktest - state of a running test

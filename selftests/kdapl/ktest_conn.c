@@ -713,7 +713,7 @@ static u32 longest_sq, longest_rq;
 static int note_queues(struct kprobe *probe, struct pt_regs *regs)
 {
 	const struct ib_qp_init_attr *init =
-		(const struct ib_qp_init_attr *)regs_get_kernel_argument(regs, 1);
+		(const struct ib_qp_init_attr *)ktest_argument(regs, 1);
 
 	longest_sq = max(longest_sq, init->cap.max_send_wr);
 	longest_rq = max(longest_rq, init->cap.max_recv_wr);

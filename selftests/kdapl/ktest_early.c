@@ -41,13 +41,13 @@ static struct rdma_cm_id *connecting, *accepting;
 
 static int note_connect(struct kprobe *probe, struct pt_regs *regs)
 {
-	connecting = (struct rdma_cm_id *)regs_get_kernel_argument(regs, 0);
+	connecting = (struct rdma_cm_id *)ktest_argument(regs, 0);
 	return 0;
 }
 
 static int note_accept(struct kprobe *probe, struct pt_regs *regs)
 {
-	accepting = (struct rdma_cm_id *)regs_get_kernel_argument(regs, 0);
+	accepting = (struct rdma_cm_id *)ktest_argument(regs, 0);
 	return 0;
 }
 
