@@ -26,12 +26,9 @@ static void on_alarm(int sig)
 }
 
 /*
- * Send SIGALRM to this process after @ms milliseconds.  The signal interrupts a sleeping call,
- * which does not restart (no SA_RESTART).
- */
-/*
- * Interrupt this process in @ms milliseconds and repeatedly after that, since the first signal may
- * come before the call that it should interrupt.  0 ends the signals.
+ * Send SIGALRM to this process after each @ms milliseconds, because the first signal may come
+ * before the call that it should interrupt.  The call does not restart (no SA_RESTART).  0 ends the
+ * signals.
  */
 static void alarm_in_ms(unsigned int ms)
 {
