@@ -222,13 +222,13 @@ static void (*const cm_events[])(struct dat_conn *conn, struct rdma_cm_event *ev
 static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct dat_conn *conn = id->context;
+	struct verbs_conn *vc = to_verbs_conn(conn);
 	unsigned int type = event->event;
 
-	/*
-	 * verbs_conn_quiesce() waits for cm_event_seen, so complete it even if the connection is
-	 * closing.
-	 */
-	complete_all(&to_verbs_conn(conn)->cm_event_seen);
+	/* verbs_conn_quiesce() needs to know both, so record them even if the connection is closing. */
+	if (type == RDMA_CM_EVENT_ESTABLISHED)
+		vc->established = true;
+	complete_all(&vc->cm_event_seen);
 	if (type < ARRAY_SIZE(cm_events) && cm_events[type] && !cm_closing(conn))
 		cm_events[type](conn, event);
 	return 0;

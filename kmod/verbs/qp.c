@@ -214,10 +214,13 @@ static bool rq_full(struct dat_conn *conn)
 	return full;
 }
 
-/* Returns true if the QP was ever in a state to receive. */
-static bool may_have_received(const struct dat_conn *conn)
+/*
+ * Returns true if the QP was ever in a state to receive.  rdma_cm moves the QP of the active side to
+ * that state just before it reports ESTABLISHED, also if the connection is already closing.
+ */
+static bool may_have_received(const struct verbs_conn *vc)
 {
-	return dat_conn_was_established(conn) || conn->passive;
+	return vc->established || vc->conn.passive;
 }
 
 /*
@@ -230,10 +233,8 @@ static bool may_have_received(const struct dat_conn *conn)
  */
 static void drain_shared(struct verbs_conn *vc)
 {
-	struct dat_conn *conn = &vc->conn;
-
 	ib_drain_sq(vc->qp);
-	if (may_have_received(conn) && !(conn->dev->quirks & DAT_QUIRK_NO_LAST_WQE))
+	if (may_have_received(vc) && !(vc->conn.dev->quirks & DAT_QUIRK_NO_LAST_WQE))
 		wait_for_completion_timeout(&vc->last_wqe, LAST_WQE_TIME);
 	verbs_take_rest(vc);
 }
@@ -267,10 +268,10 @@ static bool is_strangers(const struct verbs_conn *vc)
 /*
  * Waits until the device has sent the NAK of the request that it has refused.
  *
- * A device may report a failed receive before it sends the NAK (rxe), or an access error (rxe since
- * Linux 7.2).  If the QP is moved to the error state in between, the peer's request completes as
- * flushed instead of refused.  When the NAK is sent, the device itself moves the QP to the error
- * state.  A device that does not report the state, such as siw of Linux 6.1, takes all of NAK_TIME.
+ * rxe reports a failed receive before it sends the NAK, and since Linux 7.2 also an access error.  If
+ * the QP is moved to the error state in between, the peer's request completes as flushed instead of
+ * refused.  When the NAK is sent, the device itself moves the QP to the error state.  A device that
+ * does not report the state, such as siw of Linux 6.1, takes all of NAK_TIME.
  */
 static void let_nak_leave(struct verbs_conn *vc)
 {
@@ -299,13 +300,11 @@ static void let_nak_leave(struct verbs_conn *vc)
  */
 static void let_request_end(struct verbs_conn *vc)
 {
-	const struct dat_conn *conn = &vc->conn;
-
-	if (!may_have_received(conn))
+	if (!may_have_received(vc))
 		return;
 	if (READ_ONCE(vc->refused) && !is_strangers(vc))
 		let_nak_leave(vc);
-	else if (conn->dev->quirks & DAT_QUIRK_REPLAYS)
+	else if (vc->conn.dev->quirks & DAT_QUIRK_REPLAYS)
 		msleep(REQUEST_MS);
 }
 
