@@ -17,7 +17,7 @@
 #include "dat_test.h"
 
 #ifndef RACE_S
-#define RACE_S		4	/* time of a race */
+#define RACE_S		4	/* shortest time of a race in seconds */
 #endif
 #define NOBODY		65534
 #define OTHER		(T_QUAL + 20)

@@ -13,7 +13,7 @@
 #include "dat_test.h"
 
 #ifndef RACE_S
-#define RACE_S		4	/* time of a race */
+#define RACE_S		4	/* shortest time of a race in seconds */
 #endif
 #define STREAMS		(DAT_STREAM_DTO | DAT_STREAM_CONNECTION)
 #define DISCONNECTED	11	/* value of DAT_EP_STATE */
@@ -431,7 +431,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 30
 	start(_metadata, &t[1], changer, &j);
 	start(_metadata, &t[2], kicker, &p->f);
 	start(_metadata, &t[3], mapper, &j);
-	while (seconds() < end) {
+	while (seconds() < end || !accepted || !j.done) {
 		ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 		ret = t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0);
@@ -470,7 +470,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 	stop = 0;
 	start(_metadata, &t[0], changer, &j);
 	start(_metadata, &t[1], kicker, &p->f);
-	while (seconds() < end) {
+	while (seconds() < end || !connected) {
 		/* No listener exists at this qualifier, so the connection is rejected. */
 		ret = t_connect(&p->f, &p->ep[0], T_QUAL + 1, NULL, 0);
 		ASSERT_TRUE(!ret || ret == -EISCONN) TH_LOG("%d", ret);
@@ -613,7 +613,7 @@ TEST_F_TIMEOUT(modify, an_SRQ_while_messages_arrive, 300)
 	start(_metadata, &t[1], kicker, &p->f);
 	start(_metadata, &t[2], mapper, &j);
 	start(_metadata, &t[3], low_watermark, &s);
-	while (seconds() < end) {
+	while (seconds() < end || !s.resized) {
 		ASSERT_EQ(0, message(p, NULL, &p->ep[1])) TH_LOG("message %u", n);
 		n++;
 	}
@@ -679,7 +679,7 @@ TEST_F_TIMEOUT(modify, an_EVD_while_events_arrive, 300)
 	start(_metadata, &t[0], numbers, &s);
 	start(_metadata, &t[1], waiter, &s);
 	start(_metadata, &t[2], mapper, &j);
-	while (seconds() < end) {
+	while (seconds() < end || !resized) {
 		ret = evd_resize(&self->soft, 1 << rand() % 7);
 		ASSERT_TRUE(!ret || ret == -ENOSPC || ret == -EBUSY) TH_LOG("%d", ret);
 		ret ? refused++ : resized++;

@@ -18,7 +18,7 @@
 #include "dat_test.h"
 
 #ifndef RACE_S
-#define RACE_S		4	/* time of a race */
+#define RACE_S		4	/* shortest time of a race in seconds */
 #endif
 
 #define NOBODY		65534
@@ -645,7 +645,7 @@ TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
 	r.rmr = self->rmr;
 	r.lmr = mem.id;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, freer, &r));
-	while (seconds() < end) {
+	while (seconds() < end || !bound) {
 		struct dat_lmr_create lmr = {
 			.size = sizeof(lmr), .pz = self->p.pz, .addr = (uintptr_t)mem.va,
 			.length = mem.size, .priv = T_PRIV_ALL,
