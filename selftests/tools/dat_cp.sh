@@ -141,22 +141,27 @@ a_result_that_steers_terminals() {
 	seen "$tmp/send.log" 'the receiver says: no' && harmless "$tmp/send.log"
 }
 
-# for_seconds N: print so many bytes that a copy of them takes at least N seconds; a debug kernel,
-# which has kmemleak, copies less than 2 MB in a second.
-for_seconds() {
-	local rate=15000000
-	[ ! -e /sys/kernel/debug/kmemleak ] || rate=3000000
-	head -c $(($1 * rate)) /dev/zero
+# long_copy SECONDS: serve, and begin the copy $copy of a file so long that it is still under way
+# after SECONDS.
+long_copy() {
+	local mb
+	for ((mb = 4; mb <= 1024; mb *= 2)); do
+		serve || return 1
+		truncate -s ${mb}M "$tmp/f"
+		send "$tmp/f" &
+		copy=$!
+		pause "$1"
+		! kill -0 $copy 2>/dev/null || return 0
+		wait $copy || return 1
+		stop_server
+	done
+	return 1
 }
 
 # While the server is stopped, 600 connection requests arrive.  A copy in progress must succeed.
 a_flood_of_requests() {
 	local copy rc p
-	serve || return 1
-	for_seconds 2 >"$tmp/f"
-	send "$tmp/f" &
-	copy=$!
-	pause 0.7
+	long_copy 0.7 || return 1
 	kill -STOP "$server"
 	stranger flood 600 &
 	p=$!
@@ -170,15 +175,12 @@ a_flood_of_requests() {
 
 stopped_and_continued() {
 	local copy
-	serve || return 1
-	for_seconds 4 >"$tmp/f"
-	send "$tmp/f" &
-	copy=$!
+	long_copy 1.5 || return 1
 	for _ in 1 2 3 4 5; do
-		pause 0.5
 		kill -STOP "$server"
 		pause 0.3
 		kill -CONT "$server"
+		pause 0.5
 	done
 	wait $copy && cmp "$tmp/f" "$dir/f" && kill -0 "$server"
 }
