@@ -57,8 +57,9 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
- * In Linux 6.6 and 6.12, rxe lacks a check for a QP that is moved to the error state while the QP
- * executes a request.  Linux 6.1 has the check; the versions between 6.1 and 6.6 were not examined.
+ * rxe of Linux 6.1 checks whether the QP has been moved to the error state while the QP executes a
+ * request; rxe of 6.6 and 6.12 does not.  Other versions were not examined, and no version is known
+ * to have the check again, so all versions since 6.2 are treated alike.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define RXE_QUIRKS_AFTER_6_1	0

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # run_in_vm.sh DIR LIMIT CLAIMS PROGRAM...: in the guest, run the programs one after the other, each
-# for at most LIMIT seconds, and then check that nothing was left behind.  Machines that have the
-# directory CLAIMS in common share the programs: a program runs where its file is made there.
+# for at most LIMIT seconds, and then check that nothing was left behind.  Machines that share the
+# directory CLAIMS share the programs: the machine that creates a program's file in CLAIMS runs the
+# program.
 set -u
 
 dir=$1 limit=$2 claims=$3

@@ -36,8 +36,8 @@ union dat_send_wr;
  * @DAT_QUIRK_MR_SPARE: an MR must be allocated for one page more than the registration has
  * @DAT_QUIRK_REJECT_IS_RESET: the CM reports a peer's reject with the same status as a lost
  *	connection
- * @DAT_QUIRK_REPLAYS: a QP that is moved to the error state after it has executed a request, but
- *	before it is done with it, executes the request again
+ * @DAT_QUIRK_REPLAYS: the device executes a request twice if its QP enters the error state between
+ *	the completion and the acknowledgment of the request
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),

@@ -12,7 +12,7 @@
 #include <linux/kernel.h>
 #include <linux/ptrace.h>
 
-/* Returns argument @n of the function that a kprobe has stopped at the begin of. */
+/* Returns argument @n of the function at whose entry a kprobe has stopped. */
 static inline unsigned long ktest_argument(struct pt_regs *regs, unsigned int n)
 {
 #ifdef CONFIG_S390

@@ -30,7 +30,7 @@ static void on_alarm(int sig)
  * before the call that it should interrupt.  The call does not restart (no SA_RESTART).  0 ends the
  * signals.
  */
-static void alarm_in_ms(unsigned int ms)
+static void alarm_every_ms(unsigned int ms)
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
 
@@ -52,9 +52,9 @@ TEST_F(event, every_post_satisfies_a_wait)
 	start = r_now_ms();
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_QUIET_MS));
 	EXPECT_LE(R_QUIET_MS, r_now_ms() - start + 1);
-	alarm_in_ms(50);
+	alarm_every_ms(50);
 	EXPECT_EQ(RSMERR_INTERRUPTED, rsm_intr_signal_wait(self->p.exp, -1));
-	alarm_in_ms(0);
+	alarm_every_ms(0);
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_wait(NULL, 0));
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_post(NULL, 0));
 	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_intr_signal_post(self->p.ctlr, 0));
@@ -209,9 +209,9 @@ TEST_F(event, errors_of_poll_are_told)
 	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_intr_signal_wait_pollfd(NULL, 1, 0, &n));
 	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_intr_signal_wait_pollfd(&fd, 1, 0, NULL));
 	EXPECT_EQ(RSMERR_BAD_ARGS_ERRORS, rsm_intr_signal_wait_pollfd(&fd, 1 << 24, 0, &n));
-	alarm_in_ms(50);
+	alarm_every_ms(50);
 	EXPECT_EQ(RSMERR_INTERRUPTED, rsm_intr_signal_wait_pollfd(&fd, 1, -1, &n));
-	alarm_in_ms(0);
+	alarm_every_ms(0);
 }
 
 static void *steal(void *arg)

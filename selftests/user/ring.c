@@ -232,7 +232,7 @@ TEST_F_TIMEOUT(reserved, each_opcode_that_is_not_announced_is_malformed, 300)
 	for (op = 0; op < 64; op++)
 		if (!(self->f.info.ops >> op & 1))
 			EXPECT_EQ(1, bad_entry(0, op, 0, 0)) TH_LOG("opcode %u", op);
-	/* Beyond the bits of @ops: what a driver that looks at the low bits would carry out. */
+	/* Opcodes beyond the bits of @ops whose low six bits are an announced opcode. */
 	for (op = 64; op < 256; op++)
 		if (self->f.info.ops >> (op % 64) & 1)
 			EXPECT_EQ(1, bad_entry(0, op, 0, 0)) TH_LOG("opcode %u", op);
