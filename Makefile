@@ -12,7 +12,7 @@ INSTALL ?= install
 
 # The running kernel's headers, or else those of the kernel in the test VM.
 KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
-	$(shell printf '%s\n' /usr/src/linux-headers-6.*-amd64 | sort -rV))
+	$(shell bash -c '. $(DAT_TOP)/scripts/lib.sh && echo /usr/src/linux-headers-$$(vm_headers_release)'))
 # What modules are loaded for; Debian's kernel.release lacks the flavour.
 KREL  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 # Modules are built beside the sources, one directory per kernel release.
@@ -20,7 +20,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug check-race build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -77,7 +77,7 @@ lint:
 model:
 	$(DAT_TOP)/selftests/model/run.sh
 
-# KERNEL=6.12 or KERNEL=newest: another kernel than Debian's own; see scripts/mkkernel.
+# KERNEL=6.12 or KERNEL=newest: that kernel instead of this Debian's own; see scripts/mkkernel.
 SUFFIX = $(if $(KERNEL),-$(KERNEL))
 
 check:
@@ -85,6 +85,9 @@ check:
 
 check-debug:
 	$(DAT_TOP)/scripts/run-tests debug$(SUFFIX)
+
+check-race:
+	$(DAT_TOP)/scripts/run-tests race-6.12
 
 build-matrix:
 	$(DAT_TOP)/scripts/build-matrix
@@ -124,6 +127,7 @@ help:
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
 	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
 	@echo '                 (both: KERNEL=6.12; check also: KERNEL=newest)'
+	@echo 'check-race       the tests of concurrency in a VM with KCSAN, which reports data races'
 	@echo 'build-matrix     the modules for each kernel and compiler, without a VM'
 	@echo 'check-nodes      RSM between two VMs that are joined by a cable'
 	@echo 'bench            what things cost, beside perftest, verbs and OFED DAPL in one VM'
