@@ -258,10 +258,10 @@ static int evd_become_waiter(struct dat_evd *evd, u32 threshold)
 	int ret = 0;
 
 	spin_lock_bh(&evd->lock);
-	if (evd->waiting) {
-		ret = -EBUSY;
-	} else if (threshold > evd->ring.entries) {
+	if (threshold > evd->ring.entries) {
 		ret = -EINVAL;
+	} else if (evd->waiting) {
+		ret = -EBUSY;
 	} else {
 		evd->waiting = true;
 		evd->threshold = threshold;

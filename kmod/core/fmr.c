@@ -456,7 +456,7 @@ int dat_fmr_build(struct dat_conn *conn, union dat_send_wr *out)
 {
 	struct dat_lmr *lmr = dat_fmr_find(conn->ep->obj.ia, &conn->ep->wr);
 
-	if (!lmr || lmr->pz != conn->ep->pz)
+	if (!lmr || READ_ONCE(lmr->pz) != conn->ep->pz)
 		return -EINVAL;
 	if (conn->ep->wr.op == DAT_KOP_LMR_INVALIDATE)
 		dat_lmr_close(lmr);

@@ -282,7 +282,7 @@ static void lmr_shutdown(struct dat_obj *obj)
 	lmr->kind->detach(lmr);
 	if (lmr->pz)
 		dat_obj_unuse(&lmr->pz->obj);
-	lmr->pz = NULL;
+	WRITE_ONCE(lmr->pz, NULL); /* readers with a reference compare it without a lock */
 }
 
 static void lmr_release(struct dat_obj *obj)

@@ -53,7 +53,7 @@ static struct dat_evd_status *evring_status(struct dat_evring *r)
 static void evring_use(struct dat_evring *r, u32 entries)
 {
 	r->events = r->slots.va;
-	r->entries = entries;
+	WRITE_ONCE(r->entries, entries); /* queries read it without a lock */
 	r->mask = entries - 1;
 }
 
@@ -315,7 +315,7 @@ static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u
 static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 entries)
 {
 	q->ring = *to;
-	q->entries = entries;
+	WRITE_ONCE(q->entries, entries); /* queries read it without a lock */
 	q->armed = 0;
 	dat_queue_publish(q);
 }

@@ -59,7 +59,7 @@ static void bindings_free(struct list_head *list)
 static int binding_check(const struct dat_rmr *rmr, const struct dat_lmr *lmr, u32 priv,
 			 u64 addr, u64 length)
 {
-	if (lmr->pz != rmr->pz)
+	if (READ_ONCE(lmr->pz) != rmr->pz)
 		return -EXDEV;
 	if (addr < lmr->start || length > lmr->length ||
 	    addr - lmr->start > lmr->length - length)

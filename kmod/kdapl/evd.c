@@ -190,7 +190,7 @@ static DAT_RETURN evd_query(struct dat_evd *evd, void *arg)
 	DAT_EVD_PARAM *param = arg;
 
 	param->ia_handle = kdat_ia_handle(evd->obj.ia);
-	param->evd_qlen = evd->ring.entries;
+	param->evd_qlen = READ_ONCE(evd->ring.entries);
 	param->upcall_policy = kevd->upcall.policy;
 	param->upcall = kevd->upcall.object;
 	param->evd_flags = kevd->flags;

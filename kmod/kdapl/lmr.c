@@ -262,7 +262,7 @@ static void fill_param(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
 
 	memset(param, 0, sizeof(*param));
 	param->ia_handle = kdat_ia_handle(lmr->obj.ia);
-	param->pz_handle = KDAT_HANDLE(lmr->pz);
+	param->pz_handle = KDAT_HANDLE(READ_ONCE(lmr->pz));
 	param->va_type = DAT_VA_TYPE_VA;
 	param->lmr_state.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE;
 	/*

@@ -72,7 +72,7 @@ static void srq_query(const struct dat_srq *srq, DAT_SRQ_PARAM *param)
 	param->ia_handle = kdat_ia_handle(srq->obj.ia);
 	param->srq_state = DAT_SRQ_STATE_OPERATIONAL;
 	param->pz_handle = KDAT_HANDLE(srq->pz);
-	param->max_recv_dtos = srq->q.entries;
+	param->max_recv_dtos = READ_ONCE(srq->q.entries);
 	param->max_recv_iov = srq->max_iov;
 	param->low_watermark = srq->low_watermark;
 	param->available_dto_count = dat_ring_posted(&srq->q);

@@ -401,7 +401,7 @@ static void srq_fill(struct dat_srq_create *arg, struct dat_srq *srq)
 	mutex_lock(&ia->resize_lock);
 	arg->max_recv = srq->q.entries;
 	arg->id = srq->obj.id;
-	arg->queue = srq->q.bell;
+	arg->queue = READ_ONCE(srq->q.bell);
 	arg->submit = dat_mmap_span(ia, &srq->ring.submit);
 	arg->status = dat_mmap_span(ia, &srq->ring.status);
 	arg->rq_offset = srq->ring.rq_offset;

@@ -95,8 +95,8 @@ static void ep_fill(struct dat_ep_create *arg, struct dat_ep *ep)
 	arg->max_recv = ep->rq.entries;
 	arg->max_request = ep->sq.entries;
 	arg->id = ep->obj.id;
-	arg->sq_queue = ep->sq.bell;
-	arg->rq_queue = ep->rq.bell;
+	arg->sq_queue = READ_ONCE(ep->sq.bell);
+	arg->rq_queue = READ_ONCE(ep->rq.bell);
 	arg->submit = dat_mmap_span(ia, &ep->ring.submit);
 	arg->status = dat_mmap_span(ia, &ep->ring.status);
 	arg->sq_offset = ep->ring.sq_offset;

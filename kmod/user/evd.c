@@ -71,7 +71,7 @@ int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
 		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(evd);
-	if (arg->threshold && arg->threshold <= evd->ring.entries)
+	if (arg->threshold)
 		ret = dat_evd_wait(evd, arg->threshold, dat_deadline_to_host(arg->deadline_ns));
 	dat_obj_put(&evd->obj);
 	return ret;

@@ -212,7 +212,8 @@ static void file_del_bell(struct dat_file *file, struct dat_queue *q)
 {
 	if (q->bell != DAT_NO_BELL)
 		xa_erase(&file->bells, q->bell);
-	q->bell = DAT_NO_BELL;
+	/* A process may free an object by its number before the call that creates it returns. */
+	WRITE_ONCE(q->bell, DAT_NO_BELL);
 }
 
 /**
