@@ -38,6 +38,7 @@ union dat_send_wr;
  *	connection
  * @DAT_QUIRK_REPLAYS: the device executes a request twice if its QP enters the error state between
  *	the completion and the acknowledgment of the request
+ * @DAT_QUIRK_NO_SOLICITED: a CQ that is armed for solicited messages never notifies
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),
@@ -48,6 +49,7 @@ enum dat_quirk {
 	DAT_QUIRK_REG_PAGES	= BIT(5),
 	DAT_QUIRK_MR_SPARE	= BIT(6),
 	DAT_QUIRK_REPLAYS	= BIT(7),
+	DAT_QUIRK_NO_SOLICITED	= BIT(8),
 };
 
 #define DAT_FW_SIZE	32

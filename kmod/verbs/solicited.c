@@ -5,7 +5,8 @@
  * each completed request runs the pump.
  *
  * recv_answer() arms the receive CQ before it polls the CQ.  A solicited message that arrives
- * between the two steps triggers another notification.  An unsolicited message triggers none.
+ * between the two steps triggers another notification.  An unsolicited message triggers one only
+ * with DAT_QUIRK_NO_SOLICITED.
  */
 #include "core/conn.h"
 #include "core/ep.h"
@@ -27,18 +28,25 @@ int verbs_recv_take(struct dat_conn *conn)
 	return vc->recv_cq ? verbs_poll(vc, vc->recv_cq, VERBS_CQ_BUDGET) : 0;
 }
 
+/*
+ * Arms the receive CQ.  A closing connection has to drain unsolicited receives too, so it asks for
+ * a notification of the next completion of either kind.
+ */
+static void recv_arm(struct verbs_conn *vc)
+{
+	const struct dat_conn *conn = &vc->conn;
+	bool all = dat_conn_is_closing(conn) || conn->dev->quirks & DAT_QUIRK_NO_SOLICITED;
+
+	ib_req_notify_cq(vc->recv_cq, all ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
+}
+
 /* Takes completions of receives after a notification.  Returns true if the CQ may hold more. */
 static bool recv_answer(struct verbs_conn *vc)
 {
 	struct dat_conn *conn = &vc->conn;
 	int done;
 
-	/*
-	 * A closing connection has to drain unsolicited receives too, so ask for a notification of
-	 * the next completion of either kind.
-	 */
-	ib_req_notify_cq(vc->recv_cq,
-			 dat_conn_is_closing(conn) ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
+	recv_arm(vc);
 	done = verbs_recv_take(conn);
 	dat_solicited_notify(conn);
 	return done == VERBS_CQ_BUDGET;
@@ -105,7 +113,7 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	vc->recv_cq = cq;
-	ib_req_notify_cq(cq, IB_CQ_SOLICITED);
+	recv_arm(vc);
 	return 0;
 }
 
