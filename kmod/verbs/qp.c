@@ -215,8 +215,8 @@ static bool rq_full(struct dat_conn *conn)
 }
 
 /*
- * Returns true if the QP was ever in a state to receive.  rdma_cm moves the QP of the active side to
- * that state just before it reports ESTABLISHED, also if the connection is already closing.
+ * Returns true if the QP was ever in a state to receive.  rdma_cm moves the QP of the active side
+ * to that state just before it reports ESTABLISHED, also if the connection is already closing.
  */
 static bool may_have_received(const struct verbs_conn *vc)
 {
@@ -268,10 +268,10 @@ static bool is_strangers(const struct verbs_conn *vc)
 /*
  * Waits until the device has sent the NAK of the request that it has refused.
  *
- * rxe reports a failed receive before it sends the NAK, and since Linux 7.2 also an access error.  If
- * the QP is moved to the error state in between, the peer's request completes as flushed instead of
- * refused.  When the NAK is sent, the device itself moves the QP to the error state.  A device that
- * does not report the state, such as siw of Linux 6.1, takes all of NAK_TIME.
+ * rxe reports a failed receive before it sends the NAK, and since Linux 7.2 also an access error.
+ * If the QP is moved to the error state in between, the peer's request completes as flushed instead
+ * of refused.  When the NAK is sent, the device itself moves the QP to the error state.  A device
+ * that does not report the state, such as siw of Linux 6.1, takes all of NAK_TIME.
  */
 static void let_nak_leave(struct verbs_conn *vc)
 {
