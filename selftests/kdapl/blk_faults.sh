@@ -170,7 +170,7 @@ adapter_goes() {
 	fresh 16 && verify_begin $disk && rdma link delete "$adapter" || return 1
 	wait "$verifier"
 	rc=$?
-	rdma link add "$adapter" type rxe netdev v0 && pause 1
+	rdma link add "$adapter" type "${adapter%0}" netdev v0 && pause 1
 	lost_within 15 $rc || return 1
 	for ((i = 0; i < 20; i++)); do
 		! kill -0 "$server" 2>/dev/null || pause 0.5

@@ -10,17 +10,19 @@ if [ ! -r "$module" ]; then
 	echo "1..0 # SKIP no $module (make ktest)"
 	exit 4
 fi
-netdev=$(cat /sys/class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0 2>/dev/null)
+dev=$(printf '%s\n' /sys/class/infiniband/*0 | head -n 1)
+dev=${dev##*/} # rxe0, or siw0
+netdev=$(cat "/sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0" 2>/dev/null)
 host=$(ip -4 -o addr show dev "$netdev" 2>/dev/null |
 	awk '{ sub("/.*", "", $4); print $4; exit }')
 if [ -z "$host" ]; then
-	echo "1..0 # SKIP no rxe0 with an address"
+	echo "1..0 # SKIP no adapter with an address"
 	exit 4
 fi
 run=/sys/kernel/debug/dat_kperf/run
 n=0 failed=0
-# Later tests need rxe0, so add it again in any case.
-trap 'rdma link show rxe0/1 >/dev/null 2>&1 || plug_in' EXIT
+# Later tests need the adapter, so add it again in any case.
+trap 'rdma link show "$dev/1" >/dev/null 2>&1 || plug_in' EXIT
 
 result() { # NAME: of the command before
 	local rc=$? status=ok
@@ -64,7 +66,7 @@ nobody() {
 	rmmod dat_kperf && ((SECONDS - start < 10))
 }
 
-plug_in() { rdma link add rxe0 type rxe netdev "$netdev" && sleep 1; }
+plug_in() { rdma link add "$dev" type "${dev%0}" netdev "$netdev" && sleep 1; }
 
 # Remove the device during a test, which must fail long before its timeout.  Then add the device
 # again.
@@ -74,7 +76,7 @@ unplugged() {
 		echo "$side lat 64 1000000 1" 2>/dev/null >$run &
 		pid=$!
 		sleep 1
-		kill -0 $pid && start=$SECONDS && rdma link delete rxe0 || return 1
+		kill -0 $pid && start=$SECONDS && rdma link delete "$dev" || return 1
 		! wait $pid && ((SECONDS - start < 60)) || return 1
 		plug_in && order $side lat 64 20 1 || return 1
 	done
@@ -101,7 +103,7 @@ two_at_once() {
 
 echo "TAP version 13"
 echo "1..16"
-insmod "$module" address="$host" || { echo "not ok 1 insmod dat_kperf.ko"; exit 1; }
+insmod "$module" device="$dev" address="$host" || { echo "not ok 1 insmod dat_kperf.ko"; exit 1; }
 for side in dat verbs; do
 	order $side lat 64 200 1
 	result "$side: ping-pong"

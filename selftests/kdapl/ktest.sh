@@ -7,14 +7,13 @@ set -u
 # shellcheck source=selftests/kdapl/ktest_lib.sh
 . "$(dirname "$0")/ktest_lib.sh"
 removals=${KTEST_REMOVALS:-3}
-dev=rxe0
-netdev=$(cat /sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0)
+netdev=$(cat "/sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0")
 
 # Remove the device while objects of the device exist, and add it again.
 removed() { # TEST
 	local pid i ready=N ok=0
 	mark "removed $1"
-	insmod "$module" gone="$1" &
+	insmod "$module" device="$dev" gone="$1" &
 	pid=$!
 	for ((i = 0; i < 300; i++)); do
 		read -r ready 2>/dev/null </sys/module/dat_ktest/parameters/ready
@@ -22,10 +21,10 @@ removed() { # TEST
 		kill -0 $pid 2>/dev/null || break
 		sleep 0.2
 	done
-	rdma link delete $dev
+	rdma link delete "$dev"
 	wait $pid || ok=1
 	rmmod dat_ktest || ok=1
-	rdma link add $dev type rxe netdev "$netdev" || ok=1
+	rdma link add "$dev" type "${dev%0}" netdev "$netdev" || ok=1
 	return $ok
 }
 
@@ -37,7 +36,7 @@ removed_often() {
 }
 
 mark tests
-insmod "$module" || { echo "not ok 1 insmod dat_ktest.ko"; exit 1; }
+insmod "$module" device="$dev" || { echo "not ok 1 insmod dat_ktest.ko"; exit 1; }
 rmmod dat_ktest
 log=$(since_mark | grep -E '^(KTAP|1\.\.|ok|not ok|#)')
 n=$(grep -cE '^(not )?ok' <<<"$log")

@@ -11,6 +11,9 @@ if [ ! -r "$module" ]; then
 	exit 4
 fi
 n=0 failed=0 marks=0
+# The adapter: rxe0, or siw0.
+dev=$(printf '%s\n' /sys/class/infiniband/*0 | head -n 1)
+dev=${dev##*/}
 
 # Write a mark to the kernel's log.  since_mark prints the log after the mark, without the times.
 mark() {

@@ -19,7 +19,7 @@ done=0
 # Unload while upcalls run, messages are in flight, and peers write to memory of the module.
 goes() { # HOW
 	mark "goes $1"
-	done=$("$reload" "$module" dat_ktest leave="$1" "$rounds" $least "$seconds") || return 1
+	done=$("$reload" "$module" dat_ktest "device=$dev leave=$1" "$rounds" $least "$seconds") || return 1
 	echo "# $done rounds"
 	! since_mark | grep -q 'upcalls after the close'
 }

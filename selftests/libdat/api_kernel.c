@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "adapter.h"
 #include "dat_api.h"
 #include "kpeer.h"
 #include "verbs_request.h"
@@ -49,11 +50,14 @@ static int module_open(void)
 
 static int module_load(void)
 {
+	const char *type = adapter_type();
 	int fd = module_open(), ret;
+	char args[40];
 
 	if (fd < 0)
 		return -errno;
-	ret = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	snprintf(args, sizeof(args), "device=%s0", type ?: "rxe");
+	ret = syscall(SYS_finit_module, fd, args, 0) ? -errno : 0;
 	close(fd);
 	return ret;
 }

@@ -15,7 +15,7 @@
 #include "dat_test.h"
 #include "rsm_node.h"
 #include "rsm_peer.h"
-#include "rxe.h"
+#include "adapter.h"
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
 #define FAKE		"10.9.0.63"	/* local address of the test's exporter */

@@ -18,7 +18,7 @@
 #include "rdma_count.h"
 #include "rsm_node.h"
 #include "rsm_peer.h"
-#include "rxe.h"
+#include "adapter.h"
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
 #define NODE_DEAF	61		/* node at a local address where nobody listens */
@@ -1370,13 +1370,6 @@ TEST_F(rdma, a_signal_ends_a_vector_that_takes_long)
 	munmap(mem, LONG_LIST);
 }
 
-static int plug(int in)
-{
-	if (in)
-		return command("rdma link add rxe0 type rxe netdev v0 && sleep 1");
-	return command("rdma link delete rxe0");
-}
-
 struct load {
 	struct r_pair	*p;
 	int		ret;
@@ -1532,7 +1525,7 @@ TEST_F(rdma, an_adapter_goes_and_comes_back)
 	ASSERT_EQ(0, pthread_create(&t, NULL, put_until_cut, &l));
 	usleep(100000);
 	peer_close(&self->peer);
-	ASSERT_EQ(0, plug(0));
+	ASSERT_EQ(0, adapter_plug("rxe", 0));
 	pthread_join(t, NULL);
 	EXPECT_EQ(RSMERR_CONN_ABORTED, l.ret);
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_get(p->imp, 0, &c, 1));
@@ -1546,7 +1539,7 @@ TEST_F(rdma, an_adapter_goes_and_comes_back)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
 	EXPECT_NE(RSM_CONNECTION_ACTIVE, link_state(p->node));
 
-	ASSERT_EQ(0, plug(1));
+	ASSERT_EQ(0, adapter_plug("rxe", 1));
 	ASSERT_EQ(0, peer_open(&self->peer));
 	ASSERT_EQ(0, r_nodes(NULL, 0, -1));
 	EXPECT_EQ(RSM_SUCCESS, rsm_get_controller_attr(p->ctlr, &attr));

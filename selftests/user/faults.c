@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "kselftest_harness.h"
+#include "adapter.h"
 #include "dat_test.h"
 #include "hang.h"
 
@@ -113,29 +114,19 @@ TEST_F_TIMEOUT(faults, a_registration_goes_on_when_its_pages_have_come, 60)
 	EXPECT_EQ(0, self->ret);
 }
 
-static int plug(int in)
-{
-	if (in)
-		return system("rdma link add rxe0 type rxe netdev v0 && sleep 1");
-	return system("rdma link delete rxe0");
-}
-
-static int has_rxe(void)
-{
-	return !system("rdma link show rxe0/1 >/dev/null 2>&1");
-}
-
 TEST_F_TIMEOUT(faults, a_removal_of_the_device_does_not_wait_for_a_registration_that_hangs, 120)
 {
-	if (!has_rxe())
-		SKIP(return, "no rxe0 here that could be taken away");
+	const char *type = adapter_type();
+
+	if (!type)
+		SKIP(return, "no adapter here that could be taken away");
 	ASSERT_EQ(0, pthread_create(&self->thread, NULL, register_all, self));
 	ASSERT_EQ(0, hang_fault(&self->h, T_WAIT_MS));
-	EXPECT_EQ(0, plug(0));
+	EXPECT_EQ(0, adapter_plug(type, 0));
 	ASSERT_EQ(0, hang_give(&self->h, 0, HANG_PAGES));
 	pthread_join(self->thread, NULL);
 	EXPECT_EQ(-ENODEV, self->ret);
-	EXPECT_EQ(0, plug(1));
+	EXPECT_EQ(0, adapter_plug(type, 1));
 }
 
 TEST_HARNESS_MAIN

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Removal of RDMA devices, also while messages are in flight.  Needs a soft-RoCE device on the
- * interface v0.
+ * Removal of RDMA devices, also while messages are in flight.  Needs the virtual machine's adapter
+ * on the interface v0.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -11,28 +11,19 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "adapter.h"
 #include "dat_test.h"
-
-static int plug(int in)
-{
-	if (in)
-		return system("rdma link add rxe0 type rxe netdev v0 && sleep 1");
-	return system("rdma link delete rxe0");
-}
-
-static int has_rxe(void)
-{
-	return !system("rdma link show rxe0/1 >/dev/null 2>&1");
-}
 
 FIXTURE(unplug) {
 	struct t_pair p;
 	struct t_evd async;
 	unsigned int count[16];
+	const char *type;	/* of the adapter */
 };
 
 FIXTURE_SETUP(unplug)
 {
+	self->type = adapter_type();
 	ASSERT_EQ(0, t_pair_open(&self->p));
 	ASSERT_EQ(0, t_evd(&self->p.f, DAT_STREAM_ASYNC, 8, &self->async));
 	ASSERT_EQ(0, t_pair_connect(&self->p));
@@ -50,13 +41,13 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	uint32_t pz;
 	int i;
 
-	if (!has_rxe())
-		SKIP(return, "no rxe0 here that could be taken away");
+	if (!self->type)
+		SKIP(return, "no adapter here that could be taken away");
 	for (i = 0; i < T_QUEUE; i++)
 		t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 4096);
 	for (i = 0; i < T_QUEUE; i++)
 		t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 4096);
-	ASSERT_EQ(0, plug(0));
+	ASSERT_EQ(0, adapter_plug(self->type, 0));
 	/* Order of events: removal of the adapter, flushed entries, end of the connection. */
 	ASSERT_EQ(1, t_event(&self->async, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ASYNC_CATASTROPHIC, eqe.type);
@@ -68,7 +59,7 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	EXPECT_EQ(-ENODEV, t_kick(&p->f));
 	t_pair_close(p);
 
-	ASSERT_EQ(0, plug(1));
+	ASSERT_EQ(0, adapter_plug(self->type, 1));
 	ASSERT_EQ(0, t_pair_open(p));
 	EXPECT_EQ(0, t_pair_connect(p));
 }
@@ -91,20 +82,23 @@ FIXTURE_TEARDOWN(sleeper)
 
 TEST_F_TIMEOUT(sleeper, goes_home_at_a_close_without_the_device, 120)
 {
-	if (!has_rxe())
-		SKIP(return, "no rxe0 here that could be taken away");
+	const char *type = adapter_type();
+
+	if (!type)
+		SKIP(return, "no adapter here that could be taken away");
 	ASSERT_EQ(0, t_poller(&self->f, 1));
 	usleep(T_QUIET_MS * 1000);
-	ASSERT_EQ(0, plug(0));
-	EXPECT_EQ(0, plug(1));
+	ASSERT_EQ(0, adapter_plug(type, 0));
+	EXPECT_EQ(0, adapter_plug(type, 1));
 }
 
 TEST_F_TIMEOUT(sleeper, goes_home_when_told_to_without_the_device, 120)
 {
+	const char *type = adapter_type();
 	uint32_t pz;
 
-	if (!has_rxe())
-		SKIP(return, "no rxe0 here that could be taken away");
+	if (!type)
+		SKIP(return, "no adapter here that could be taken away");
 	/*
 	 * Create only a PZ.  With other objects, the close of the adapter would wake the poller in
 	 * any case.
@@ -112,27 +106,33 @@ TEST_F_TIMEOUT(sleeper, goes_home_when_told_to_without_the_device, 120)
 	ASSERT_EQ(0, t_pz(&self->f, &pz));
 	ASSERT_EQ(0, t_poller(&self->f, 1));
 	usleep(T_QUIET_MS * 1000);
-	ASSERT_EQ(0, plug(0));
-	EXPECT_EQ(0, plug(1));
+	ASSERT_EQ(0, adapter_plug(type, 0));
+	EXPECT_EQ(0, adapter_plug(type, 1));
 	EXPECT_EQ(-ENODEV, t_poller(&self->f, 0));
 	EXPECT_EQ(0, self->f.poller_of);
 }
 
 /*
- * Additional devices, listed after rxe0.  The tests add and remove these devices while
+ * Two additional adapters, listed after the first.  The tests add and remove them while
  * DAT_IOC_ADAPTER reads the list.
  */
 FIXTURE(list) {
 	struct dat_adapter a;
 	int fd;
+	const char *type;
+	char first[16];		/* names of the additional adapters */
+	char second[16];
 };
 
 FIXTURE_SETUP(list)
 {
-	if (!has_rxe())
-		SKIP(return, "no rxe0 here");
-	ASSERT_EQ(0, system("rdma link add rxe1 type rxe netdev v1 && "
-			    "rdma link add rxe2 type rxe netdev lo"));
+	self->type = adapter_type();
+	if (!self->type)
+		SKIP(return, "no adapter here that others could be listed after");
+	snprintf(self->first, sizeof(self->first), "%s1", self->type);
+	snprintf(self->second, sizeof(self->second), "%s2", self->type);
+	ASSERT_EQ(0, adapter_add(self->type, 1, "v1"));
+	ASSERT_EQ(0, adapter_add(self->type, 2, "lo"));
 	self->a.size = sizeof(self->a);
 	self->fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->fd);
@@ -141,7 +141,10 @@ FIXTURE_SETUP(list)
 FIXTURE_TEARDOWN(list)
 {
 	close(self->fd);
-	system("rdma link delete rxe1; rdma link delete rxe2");
+	if (!self->type)
+		return;
+	adapter_remove(self->type, 1);
+	adapter_remove(self->type, 2);
 }
 
 /* Read the list of adapters up to the adapter @name.  Returns 0 if @name is found. */
@@ -157,19 +160,20 @@ static int read_to(struct dat_adapter *a, int fd, const char *name)
 
 TEST_F_TIMEOUT(list, goes_on_behind_an_adapter_that_is_gone, 60)
 {
-	ASSERT_EQ(0, read_to(&self->a, self->fd, "rxe1"));
-	ASSERT_EQ(0, system("rdma link delete rxe1"));
+	ASSERT_EQ(0, read_to(&self->a, self->fd, self->first));
+	ASSERT_EQ(0, adapter_remove(self->type, 1));
 	ASSERT_EQ(0, t_ioctl(self->fd, DAT_IOC_ADAPTER, &self->a));
-	EXPECT_STREQ("rxe2", (char *)self->a.name);
+	EXPECT_STREQ(self->second, (char *)self->a.name);
 	EXPECT_EQ(-ENOENT, t_ioctl(self->fd, DAT_IOC_ADAPTER, &self->a));
 }
 
 TEST_F_TIMEOUT(list, has_an_adapter_that_came_meanwhile_at_its_end, 60)
 {
-	ASSERT_EQ(0, read_to(&self->a, self->fd, "rxe1"));
-	ASSERT_EQ(0, system("rdma link delete rxe1 && rdma link add rxe1 type rxe netdev v1"));
-	EXPECT_EQ(0, read_to(&self->a, self->fd, "rxe2"));
-	EXPECT_EQ(0, read_to(&self->a, self->fd, "rxe1"));
+	ASSERT_EQ(0, read_to(&self->a, self->fd, self->first));
+	ASSERT_EQ(0, adapter_remove(self->type, 1));
+	ASSERT_EQ(0, adapter_add(self->type, 1, "v1"));
+	EXPECT_EQ(0, read_to(&self->a, self->fd, self->second));
+	EXPECT_EQ(0, read_to(&self->a, self->fd, self->first));
 }
 
 TEST_F(list, a_cursor_behind_the_end_stays_there)

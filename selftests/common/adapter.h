@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The software adapter of the virtual machine, rxe0 or with scripts/vm --siw siw0, and the addresses
+ * of its interface v0.  Many tests ask for them, so the answers need no other program: on a debug
+ * kernel its start takes half a second.
+ */
+#ifndef ADAPTER_H
+#define ADAPTER_H
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Returns the type of the adapter, or NULL if there is none. */
+static inline const char *adapter_type(void)
+{
+	if (!access("/sys/class/infiniband/rxe0/ports/1", F_OK))
+		return "rxe";
+	return access("/sys/class/infiniband/siw0/ports/1", F_OK) ? NULL : "siw";
+}
+
+static inline int rxe_exists(void)
+{
+	return adapter_type() && !strcmp(adapter_type(), "rxe");
+}
+
+/* Remove the adapter @n of the type @type. */
+static inline int adapter_remove(const char *type, unsigned int n)
+{
+	char cmd[80];
+
+	snprintf(cmd, sizeof(cmd), "rdma link delete %s%u", type, n);
+	return system(cmd);
+}
+
+/* Add the adapter @n of the type @type on @netdev. */
+static inline int adapter_add(const char *type, unsigned int n, const char *netdev)
+{
+	char cmd[80];
+
+	snprintf(cmd, sizeof(cmd), "rdma link add %s%u type %s netdev %s", type, n, type, netdev);
+	return system(cmd);
+}
+
+/* Remove the adapter from v0, or add it again, and give it time to become usable. */
+static inline int adapter_plug(const char *type, int in)
+{
+	if (!in)
+		return adapter_remove(type, 0);
+	return adapter_add(type, 0, "v0") || usleep(999999);
+}
+
+/* Returns 1 if v0 has the IPv4 address @addr. */
+static inline int v0_has(const char *addr)
+{
+	const struct sockaddr_in *sin;
+	struct ifaddrs *all, *i;
+	struct in_addr in;
+	int found = 0;
+
+	inet_pton(AF_INET, addr, &in);
+	if (getifaddrs(&all))
+		return 0;
+	for (i = all; i; i = i->ifa_next) {
+		sin = (const void *)i->ifa_addr;
+		if (sin && sin->sin_family == AF_INET && !strcmp(i->ifa_name, "v0") &&
+		    sin->sin_addr.s_addr == in.s_addr)
+			found = 1;
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+/* Add the address @addr to v0, unless v0 has it.  An adapter needs a moment to accept a new address. */
+static inline int v0_add(const char *addr)
+{
+	char cmd[80];
+
+	if (v0_has(addr))
+		return 0;
+	snprintf(cmd, sizeof(cmd), "ip addr add %s/24 dev v0 && sleep 0.5", addr);
+	return system(cmd) ? -1 : 0;
+}
+
+#endif /* ADAPTER_H */
