@@ -51,12 +51,24 @@ static bool queue_watched(const struct dat_queue *q)
 }
 
 /*
+ * Returns true if the device can hold another entry.  The result does not depend on the producer's
+ * index, which is not trusted.
+ */
+static bool queue_has_room(const struct dat_queue *q)
+{
+	return q->head - q->done < q->window;
+}
+
+/*
  * Returns the number of receives in the ring at which the producer must kick; 0 if no kick is
  * needed.
  *
  * If no receive is in flight, only a kick makes the pump run.  If few receives are in flight, a
  * completion makes the pump run as well, but the peer may use up the remaining receives before
  * that.  So ask for a kick, which lets the pump add receives in time.
+ *
+ * With iWARP a message that finds no receive at the device ends the connection.  So there no receive
+ * stays in the ring while the device has room for it.
  */
 u32 dat_queue_kick_after(const struct dat_queue *q)
 {
@@ -65,18 +77,9 @@ u32 dat_queue_kick_after(const struct dat_queue *q)
 
 	if (queue_watched(q))
 		return 0;
-	if (!busy)
+	if (!busy || (q->obj->ia->iwarp && queue_has_room(q)))
 		return 1;
 	return busy < low ? max(low / 2, 1U) : 0;
-}
-
-/*
- * Returns true if the device can hold another entry.  The result does not depend on the producer's
- * index, which is not trusted.
- */
-static bool queue_has_room(const struct dat_queue *q)
-{
-	return q->head - q->done < q->window;
 }
 
 /*
