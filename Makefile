@@ -20,7 +20,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug check-race build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug check-siw check-race build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -86,6 +86,9 @@ check:
 check-debug:
 	$(DAT_TOP)/scripts/run-tests debug$(SUFFIX)
 
+check-siw:
+	$(DAT_TOP)/scripts/run-tests --siw debug-6.12
+
 check-race:
 	$(DAT_TOP)/scripts/run-tests race-6.12
 
@@ -127,6 +130,7 @@ help:
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
 	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
 	@echo '                 (both: KERNEL=6.12; check also: KERNEL=newest)'
+	@echo 'check-siw        the tests over soft iWARP, on the debug kernel of 6.12'
 	@echo 'check-race       the tests of concurrency in a VM with KCSAN, which reports data races'
 	@echo 'build-matrix     the modules for each kernel and compiler, without a VM'
 	@echo 'check-nodes      RSM between two VMs that are joined by a cable'
