@@ -67,8 +67,8 @@ static bool queue_has_room(const struct dat_queue *q)
  * completion makes the pump run as well, but the peer may use up the remaining receives before
  * that.  So ask for a kick, which lets the pump add receives in time.
  *
- * With iWARP a message that finds no receive at the device ends the connection.  So there no receive
- * stays in the ring while the device has room for it.
+ * With iWARP a message that finds no receive at the device ends the connection.  So there no
+ * receive stays in the ring while the device has room for it.
  */
 u32 dat_queue_kick_after(const struct dat_queue *q)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The software adapter of the virtual machine, rxe0 or with scripts/vm --siw siw0, and the addresses
- * of its interface v0.  Many tests ask for them, so the answers need no other program: on a debug
- * kernel its start takes half a second.
+ * The software adapter of the virtual machine, rxe0 or with scripts/vm --siw siw0, and the
+ * addresses of its interface v0.  Many tests ask for them, so the answers need no other program: on
+ * a debug kernel its start takes half a second.
  */
 #ifndef ADAPTER_H
 #define ADAPTER_H
@@ -74,7 +74,9 @@ static inline int v0_has(const char *addr)
 	return found;
 }
 
-/* Add the address @addr to v0, unless v0 has it.  An adapter needs a moment to accept a new address. */
+/*
+ * Add the address @addr to v0, unless v0 has it.  An adapter needs a moment to accept a new address.
+ */
 static inline int v0_add(const char *addr)
 {
 	char cmd[80];
