@@ -225,7 +225,10 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct verbs_conn *vc = to_verbs_conn(conn);
 	unsigned int type = event->event;
 
-	/* verbs_conn_quiesce() needs to know both, so record them even if the connection is closing. */
+	/*
+	 * verbs_conn_quiesce() needs to know both, so record them even if the connection is
+	 * closing.
+	 */
 	if (type == RDMA_CM_EVENT_ESTABLISHED)
 		vc->established = true;
 	complete_all(&vc->cm_event_seen);

@@ -151,8 +151,8 @@ long_copy() {
 		send "$tmp/f" &
 		copy=$!
 		pause "$1"
-		! kill -0 $copy 2>/dev/null || return 0
-		wait $copy || return 1
+		! kill -0 "$copy" 2>/dev/null || return 0
+		wait "$copy" || return 1
 		stop_server
 	done
 	return 1
@@ -167,7 +167,7 @@ a_flood_of_requests() {
 	p=$!
 	pause 5
 	kill -CONT "$server"
-	wait $copy
+	wait "$copy"
 	rc=$?
 	wait $p
 	return $rc
@@ -182,7 +182,7 @@ stopped_and_continued() {
 		kill -CONT "$server"
 		pause 0.5
 	done
-	wait $copy && cmp "$tmp/f" "$dir/f" && kill -0 "$server"
+	wait "$copy" && cmp "$tmp/f" "$dir/f" && kill -0 "$server"
 }
 
 # interrupted SIGNAL WHO: send SIGNAL to WHO, server or client, in the middle of a copy.  The
