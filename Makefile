@@ -12,7 +12,8 @@ INSTALL ?= install
 
 # The running kernel's headers, or else those of the kernel in the test VM.
 KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
-	$(shell bash -c '. $(DAT_TOP)/scripts/lib.sh && echo /usr/src/linux-headers-$$(vm_headers_release)'))
+	$(shell bash -c '. $(DAT_TOP)/scripts/lib.sh && r=$$(vm_headers_release) && echo /usr/src/linux-headers-$$r') \
+	$(shell printf '%s\n' /usr/src/linux-headers-6.*-amd64 | sort -rV))
 # What modules are loaded for; Debian's kernel.release lacks the flavour.
 KREL  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 # Modules are built beside the sources, one directory per kernel release.

@@ -117,8 +117,8 @@ struct dat_completion {
  * @ring: part of the ring memory that belongs to this queue
  * @obj: base object of the EP or SRQ that owns the queue
  * @entries: number of entries of the ring, a power of two
- * @window: largest number of entries that may be in flight, at most @entries; set by
- *	dat_conn_set_windows()
+ * @window: largest number of entries that may be in flight; set by dat_conn_set_windows(), for an
+ *	SRQ by dat_srq_create()
  * @head: index of the next entry that the pump takes from the ring
  * @done: index of the oldest entry that has not completed; @head - @done entries are in flight
  * @peak: largest number of receives that were in flight at the same time, since the last

@@ -73,6 +73,7 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
 	}
 	srq->nfree = entries;
 	srq->window = entries;
+	srq->q.window = entries;
 	return 0;
 }
 

@@ -139,7 +139,7 @@ static DAT_RETURN fmr_post(struct dat_ep *ep, struct fmr_request *f)
 	lockdep_assert_held(&ep->lock);
 	if (ep->obj.ia != f->lmr->obj.ia)
 		return KDAT_BAD(EP);
-	if (ep->pz != f->lmr->pz)
+	if (ep->pz != READ_ONCE(f->lmr->pz))
 		return KDAT_ERR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	if (kdat_request_flags_bad(ep, f->flags, f->allowed))
 		return f->bad_flags;

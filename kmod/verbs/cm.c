@@ -230,7 +230,7 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	 * closing.
 	 */
 	if (type == RDMA_CM_EVENT_ESTABLISHED)
-		vc->established = true;
+		WRITE_ONCE(vc->established, true);
 	complete_all(&vc->cm_event_seen);
 	if (type < ARRAY_SIZE(cm_events) && cm_events[type] && !cm_closing(conn))
 		cm_events[type](conn, event);

@@ -220,7 +220,7 @@ static bool rq_full(struct dat_conn *conn)
  */
 static bool may_have_received(const struct verbs_conn *vc)
 {
-	return vc->established || vc->conn.passive;
+	return READ_ONCE(vc->established) || vc->conn.passive;
 }
 
 /*

@@ -109,8 +109,8 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  *	interrupt
  * @exit_work: work that destroys the CQs
  * @cm_event_seen: completion; done when rdma_cm has reported an event of @id
- * @established: flag: rdma_cm has reported ESTABLISHED, so @qp can receive; protected by the
- *	handler lock of @id; never cleared
+ * @established: flag: rdma_cm has reported ESTABLISHED, so @qp can receive; never cleared; the
+ *	teardown reads it without a lock
  * @last_wqe: completion; done when @qp is in error and takes no more receives from the SRQ
  * @peer_qpn: queue pair number of the peer; 0 with iWARP; set before ESTABLISHED
  * @peer_let: flag: verbs_allow_peer() has succeeded; constant once the connection is closing
