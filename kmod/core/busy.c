@@ -85,7 +85,7 @@ bool dat_busy_join_polled(struct dat_conn *conn)
 	lockdep_assert_held(&ep->lock);
 	if (!dat_conn_is_open(conn) || conn->solicited)
 		return false;
-	/* The caller has found that recv_evd, if any, was polled lately: try the other EVD first. */
+	/* The caller has found that recv_evd, if any, was polled, so try the other EVD first. */
 	if (ep->request_evd != ep->recv_evd && link_join(&conn->busy[1], ep->request_evd) < 0)
 		return false;
 	if (link_join(&conn->busy[0], ep->recv_evd) < 0) {
