@@ -141,17 +141,23 @@ a_result_that_steers_terminals() {
 	seen "$tmp/send.log" 'the receiver says: no' && harmless "$tmp/send.log"
 }
 
-# long_copy SECONDS: serve, and begin the copy $copy of a file so long that it is still under way
-# after SECONDS.
+# begin_copy MB: serve, and begin the copy $copy of a file of that size.
+begin_copy() {
+	serve || return 1
+	truncate -s "${1}M" "$tmp/f"
+	send "$tmp/f" &
+	copy=$!
+}
+
+copying() { kill -0 "$copy" 2>/dev/null; }
+
+# long_copy SECONDS: begin the copy $copy of a file so long that it is still under way after SECONDS.
 long_copy() {
 	local mb
 	for ((mb = 4; mb <= 1024; mb *= 2)); do
-		serve || return 1
-		truncate -s ${mb}M "$tmp/f"
-		send "$tmp/f" &
-		copy=$!
+		begin_copy $mb || return 1
 		pause "$1"
-		! kill -0 "$copy" 2>/dev/null || return 0
+		! copying || return 0
 		wait "$copy" || return 1
 		stop_server
 	done
@@ -173,16 +179,24 @@ a_flood_of_requests() {
 	return $rc
 }
 
+# Stop the server five times during one copy.  A copy that ends earlier must succeed too, but then a
+# longer one follows.
 stopped_and_continued() {
-	local copy
-	long_copy 1.5 || return 1
-	for _ in 1 2 3 4 5; do
-		kill -STOP "$server"
-		pause 0.3
-		kill -CONT "$server"
-		pause 0.5
+	local copy mb stops
+	for ((mb = 4; mb <= 1024; mb *= 2)); do
+		begin_copy $mb || return 1
+		for ((stops = 0; stops < 5; stops++)); do
+			pause 0.5
+			copying || break
+			kill -STOP "$server"
+			pause 0.3
+			kill -CONT "$server"
+		done
+		wait "$copy" && cmp "$tmp/f" "$dir/f" && kill -0 "$server" || return 1
+		((stops < 5)) || return 0
+		stop_server
 	done
-	wait "$copy" && cmp "$tmp/f" "$dir/f" && kill -0 "$server"
+	return 1
 }
 
 # interrupted SIGNAL WHO: send SIGNAL to WHO, server or client, in the middle of a copy.  The
