@@ -223,14 +223,10 @@ static void ep_pump(struct dat_ep *ep, struct dat_queue *q)
 	 */
 	if (!ep->conn || !dat_ep_posting(ep->state))
 		return;
-	/*
-	 * The poller finds both queues in any order.  With iWARP the answer to a request must find
-	 * the receive that was posted before the request.
-	 */
-	if (q == &ep->rq || ep->obj.ia->iwarp)
-		dat_queue_pump_rq(ep->conn);
 	if (q == &ep->sq)
 		dat_queue_pump_sq(ep->conn);
+	else
+		dat_queue_pump_rq(ep->conn);
 }
 
 /**

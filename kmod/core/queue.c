@@ -68,16 +68,19 @@ static bool queue_has_room(const struct dat_queue *q)
  * that.  So ask for a kick, which lets the pump add receives in time.
  *
  * With iWARP a message that finds no receive at the device ends the connection.  So there no
- * receive stays in the ring while the device has room for it.
+ * receive stays in the ring while the device has room for it, and each needs a kick also beside
+ * the poller thread, which might find the request before the receive of its answer.
  */
 u32 dat_queue_kick_after(const struct dat_queue *q)
 {
 	u32 low = max(min(q->entries, q->peak) / 2, 1U);
 	u32 busy = q->head - q->done;
 
+	if (q->obj->ia->iwarp && queue_has_room(q))
+		return 1;
 	if (queue_watched(q))
 		return 0;
-	if (!busy || (q->obj->ia->iwarp && queue_has_room(q)))
+	if (!busy)
 		return 1;
 	return busy < low ? max(low / 2, 1U) : 0;
 }

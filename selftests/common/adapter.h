@@ -8,6 +8,7 @@
 #define ADAPTER_H
 
 #include <arpa/inet.h>
+#include <glob.h>
 #include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,24 @@ static inline const char *adapter_type(void)
 static inline int rxe_exists(void)
 {
 	return adapter_type() && !strcmp(adapter_type(), "rxe");
+}
+
+/* Returns 1 if the first RDMA device of the machine is an iWARP device. */
+static inline int adapter_is_iwarp(void)
+{
+	char type[16] = "";
+	glob_t g;
+	FILE *f;
+
+	if (glob("/sys/class/infiniband/*/node_type", 0, NULL, &g))
+		return 0;
+	f = fopen(g.gl_pathv[0], "r");
+	if (f) {
+		fgets(type, sizeof(type), f);
+		fclose(f);
+	}
+	globfree(&g);
+	return strstr(type, "RNIC") != NULL;
 }
 
 /* Remove the adapter @n of the type @type. */

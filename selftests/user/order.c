@@ -5,11 +5,11 @@
  * nevertheless.
  */
 #define _GNU_SOURCE
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kselftest_harness.h"
+#include "adapter.h"
 #include "dat_test.h"
 
 #define ROUNDS	60
@@ -143,24 +143,6 @@ static void with_the_next(struct t_pair *p, int op, uint64_t cookie)
 	q->tail++;
 }
 
-/* Returns 1 if the first RDMA device of the machine is an iWARP device. */
-static int is_iwarp(void)
-{
-	char type[16] = "";
-	glob_t g;
-	FILE *f;
-
-	if (glob("/sys/class/infiniband/*/node_type", 0, NULL, &g))
-		return 0;
-	f = fopen(g.gl_pathv[0], "r");
-	if (f) {
-		fgets(type, sizeof(type), f);
-		fclose(f);
-	}
-	globfree(&g);
-	return strstr(type, "RNIC") != NULL;
-}
-
 #define NO_RNR "with iWARP a send that finds no receive ends the connection"
 
 /* The write must complete while the send after the write still waits for a receive of the peer. */
@@ -168,7 +150,7 @@ TEST_F_TIMEOUT(order, a_write_is_reported_while_the_send_behind_it_waits, 60)
 {
 	struct t_pair *p = &self->p;
 
-	if (is_iwarp())
+	if (adapter_is_iwarp())
 		SKIP(return, NO_RNR);
 	with_the_next(p, DAT_OP_RDMA_WRITE, 0);
 	ASSERT_EQ(0, t_send(&p->ep[1], 1, 0, 0, 0));
@@ -184,7 +166,7 @@ TEST_F_TIMEOUT(order, a_send_is_reported_while_the_next_one_waits, 60)
 	struct t_pair *p = &self->p;
 	int i;
 
-	if (is_iwarp())
+	if (adapter_is_iwarp())
 		SKIP(return, NO_RNR);
 	with_the_next(p, DAT_OP_SEND, 0);
 	with_the_next(p, DAT_OP_SEND, 1);
@@ -193,6 +175,24 @@ TEST_F_TIMEOUT(order, a_send_is_reported_while_the_next_one_waits, 60)
 		ASSERT_EQ(0, t_recv(&p->ep[0].rq, i, 0, 0, 0));
 		ASSERT_EQ(0, done(p, i));
 		ASSERT_TRUE(received(p));
+	}
+}
+
+/*
+ * A receive must be at the device before the peer's next message.  With other adapters the sender
+ * would wait, so several receives share a kick.
+ */
+TEST_F(order, over_iwarp_each_receive_asks_for_a_kick)
+{
+	struct t_queue *q = &self->p.ep[0].rq;
+	int i;
+
+	if (!adapter_is_iwarp())
+		SKIP(return, "needs an iWARP adapter");
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, t_recv(q, i, 0, 0, 0));
+		ASSERT_TRUE(q->status->flags & DAT_QUEUE_NEED_KICK) TH_LOG("receive %d", i);
+		ASSERT_EQ(q->tail + 1, q->status->kick_at) TH_LOG("receive %d", i);
 	}
 }
 

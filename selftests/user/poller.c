@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "adapter.h"
 #include "dat_test.h"
 
 #define LONG_US		DAT_MAX_POLLER_IDLE_US	/* parks only if the host is slow */
@@ -210,7 +211,11 @@ static void push_recv(struct t_pair *p, int at, uint64_t cookie)
 	rqe->cookie = cookie;
 	rqe->num_sge = 1;
 	*(struct dat_sge *)(rqe + 1) = (struct dat_sge) { (uintptr_t)p->mem.va, p->mem.lkey, 8 };
-	push(&p->ep[at].rq);
+	/* Over iWARP the kernel requires a kick for each receive; do not count these. */
+	if (adapter_is_iwarp())
+		t_push(&p->ep[at].rq);
+	else
+		push(&p->ep[at].rq);
 }
 
 /*
@@ -265,8 +270,9 @@ TEST_F_TIMEOUT(poller, a_watched_queue_does_not_need_kicks, 60)
 	ASSERT_EQ(0, start_poller(&p->f));
 	for (tries = 0; tries < 10; tries++) {
 		ASSERT_EQ(0, message(p, tries));
-		asked = (p->ep[1].sq.status->flags | p->ep[0].rq.status->flags) &
-			DAT_QUEUE_NEED_KICK;
+		asked = p->ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK;
+		if (!adapter_is_iwarp())
+			asked |= p->ep[0].rq.status->flags & DAT_QUEUE_NEED_KICK;
 		/* Retry if the poller parked before the flags were read. */
 		if (!asked || poller_says(&p->f, "awake=") == 1)
 			break;
@@ -347,6 +353,8 @@ TEST_F_TIMEOUT(poller, an_srq_is_refilled_without_a_kick, 60)
 	struct t_ep ep;
 	int n;
 
+	if (adapter_is_iwarp())
+		SKIP(return, "over iWARP each receive needs a kick");
 	ASSERT_EQ(0, start_poller(&p->f));
 	ASSERT_EQ(0, t_srq(&p->f, p->pz, 8, &srq));
 	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], srq.id, 5, &ep));

@@ -52,8 +52,9 @@
  *
  *   If nothing is in flight, the pump asks for a kick at the next entry (m = 1).  If few
  *   receives are in flight, the pump asks for a kick after several entries, so that one
- *   system call posts several receives before the queue runs empty.  "tail has reached
- *   kick_at" means (int)(tail - kick_at) >= 0.
+ *   system call posts several receives before the queue runs empty.  Over iWARP the pump
+ *   asks for a kick at the next receive while the device has room, also beside the poller.
+ *   "tail has reached kick_at" means (int)(tail - kick_at) >= 0.
  *
  *   (A) store-release: pairs with the load-acquire at (D).  If the pump sees the new tail,
  *       it also sees the entry.
@@ -66,8 +67,8 @@
  *       already set, (C) is not needed.  A kick always finds the bit that the calling thread
  *       has set.  Before the poller sleeps, it pumps every queue, even if no bit is set.
  *   (F) pairs with (B).  The poller makes the same exchange without a kick.  While the
- *       poller is awake, the pump does not set NEED_KICK, so only (B) and (F) ensure that
- *       the kernel sees the new tail.
+ *       poller is awake, the pump does not set NEED_KICK (but for receives over iWARP), so
+ *       only (B) and (F) ensure that the kernel sees the new tail.
  *   The kernel stores NEED_KICK with release after kick_at.  The process loads NEED_KICK with
  *   acquire before kick_at.
  *
