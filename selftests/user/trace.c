@@ -36,6 +36,8 @@ FIXTURE_SETUP(trace)
 	/* mount() fails if tracefs is already mounted, which is fine. */
 	mount("none", TRACEFS, "tracefs", 0, NULL);
 	ASSERT_EQ(0, t_pair_open(&self->p));
+	/* The clocks of two CPUs may differ, but a counter has one order. */
+	ASSERT_EQ(0, put("trace_clock", "counter"));
 	ASSERT_EQ(0, put("trace", "\n"));
 	ASSERT_EQ(0, put("events/dat/enable", "1"));
 }
@@ -43,6 +45,7 @@ FIXTURE_SETUP(trace)
 FIXTURE_TEARDOWN(trace)
 {
 	put("events/dat/enable", "0");
+	put("trace_clock", "local");
 	t_pair_close(&self->p);
 }
 
@@ -87,7 +90,8 @@ TEST_F(trace, states_of_a_connection)
 		 self->p.ep[1].id);
 	for (at = self->log, i = 0; i < 4; i++) {
 		at = after(at, text[i]);
-		EXPECT_NE(NULL, at) TH_LOG("not there, or too early: %s", text[i]);
+		EXPECT_NE(NULL, at)
+			TH_LOG("not there, or too early: %s\n%s", text[i], self->log);
 	}
 }
 
@@ -103,7 +107,7 @@ static int conn_went(char *log, uint32_t ep, const char *states)
 		snprintf(line, sizeof(line), "dat_conn_state: ep=%u %s -> %s", ep, from, to);
 		at = after(at, line);
 		if (!at) {
-			fprintf(stderr, "# not there, or too early: %s\n", line);
+			fprintf(stderr, "# not there, or too early: %s\n%s", line, log);
 			return 0;
 		}
 	}
@@ -192,7 +196,8 @@ TEST_F(trace, a_send_from_kick_to_event)
 	snprintf(text[3], sizeof(text[3]), "dat_event: evd=%u type=", self->p.evd[1].id);
 	for (at = self->log, i = 0; i < 4; i++) {
 		at = after(at, text[i]);
-		EXPECT_NE(NULL, at) TH_LOG("not there, or too early: %s", text[i]);
+		EXPECT_NE(NULL, at)
+			TH_LOG("not there, or too early: %s\n%s", text[i], self->log);
 	}
 }
 
