@@ -154,7 +154,8 @@ static void post_more(struct work_struct *work)
 	unsigned int i;
 
 	dat_evd_post_se(b->soft, &event);
-	for (i = 0; i < ENDS; i++) {
+	/* Over iWARP the end that accepts must not send before the other is connected. */
+	for (i = 0; i < ENDS && atomic_read(&b->up) == ENDS; i++) {
 		if (atomic_read(&b->posted) - atomic_read(&b->completed) >
 		    REQUESTS + ENDS * RECVS)
 			break;

@@ -225,7 +225,15 @@ static int kernel_connects(struct a_pair *p, struct link *first, struct link *l)
 	memcpy(&l->hello, param.private_data, sizeof(l->hello));
 	l->ep = p->ep[1];
 	l->evd = p->evd[1];
-	return !dat_cr_accept(cr, l->ep, 0, NULL) && established(l->evd, NULL);
+	if (dat_cr_accept(cr, l->ep, 0, NULL) || !established(l->evd, NULL))
+		return 0;
+	/*
+	 * Over iWARP this side, which has accepted, must not send before the module is connected
+	 * too, and nothing tells when that is.
+	 */
+	if (adapter_is_iwarp())
+		usleep(300000);
+	return 1;
 }
 
 static void fill(char *at, uint64_t seed, uint32_t len)
