@@ -302,7 +302,7 @@ TEST_F_TIMEOUT(life, eps_without_a_free_queue_are_ENOSPC, 300)
 {
 	struct dat_ep_create arg;
 	uint32_t first = 0, n;
-	int ret;
+	int ret = 0;
 
 	for (n = 0; n < self->p.f.max_queues; n++) {
 		arg = (struct dat_ep_create) {
