@@ -73,7 +73,8 @@ enum {
  * @offer: the server's OFFER (client only)
  * @sends: number of messages sent
  * @over: flag: the connection has ended
- * @good: flag: the expected write was seen (server), or the late write was posted (client)
+ * @good: flag: the expected write was seen (server); the late write has failed, or over iWARP was
+ *	posted (client)
  */
 struct side {
 	struct node	node;
@@ -310,6 +311,15 @@ static int serve(const struct options *opt)
 
 /* ---- The client ---- */
 
+static int over_iwarp(struct side *s)
+{
+	DAT_PROVIDER_ATTR attr;
+
+	check(dat_ia_query(s->node.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr),
+	      "query the adapter");
+	return attr.rdma_write_for_rdma_read_req;
+}
+
 static void write_window(struct side *s, uint64_t n, DAT_COMPLETION_FLAGS flags)
 {
 	DAT_RMR_TRIPLET to = {
@@ -341,23 +351,36 @@ static void client_message(struct side *s, const struct message *m)
 		send_message(s, &answer);
 	} else if (be32toh(m->type) == REVOKED && s->offer.type) {
 		write_window(s, LATE_WRITE, DAT_COMPLETION_DEFAULT_FLAG);
-		s->good = 1;
+		s->good = over_iwarp(s);
 	} else {
 		die("the server sent something else");
 	}
+}
+
+/*
+ * Over iWARP the completion of a refused write may report success, or another error.  There only the
+ * end of the connection tells that the write was refused.
+ */
+static void late_write_completed(struct side *s, DAT_DTO_COMPLETION_STATUS status)
+{
+	if (over_iwarp(s))
+		return;
+	if (status == DAT_DTO_SUCCESS)
+		die("the dead key still opens the window");
+	if (status != DAT_DTO_ERR_REMOTE_ACCESS)
+		die("%s", status_name(status));
+	s->good = 1;
 }
 
 static void client_completion(struct side *s, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	uint64_t cookie = dto->user_cookie.as_64;
 
-	/*
-	 * The end of the connection tells that the late write was refused.  Its completion does so
-	 * only over InfiniBand and RoCE; over iWARP the write may complete with success first.
-	 */
-	if (dto->status == DAT_DTO_ERR_FLUSHED || cookie == LATE_WRITE)
+	if (dto->status == DAT_DTO_ERR_FLUSHED)
 		return;
-	if (dto->status != DAT_DTO_SUCCESS)
+	if (cookie == LATE_WRITE)
+		late_write_completed(s, dto->status);
+	else if (dto->status != DAT_DTO_SUCCESS)
 		die("%s", status_name(dto->status));
 	else if (cookie < SEND)
 		client_message(s, received(s, dto));
@@ -384,7 +407,7 @@ static int ask(const struct options *opt)
 	 * The last event is the end of the connection, or the reason why no connection was
 	 * established.
 	 */
-	if (!s.good || event.event_number != DAT_CONNECTION_EVENT_BROKEN)
+	if (!s.good)
 		die("%s", event_name(event.event_number));
 	printf("%llu bytes written, and refused after the unbind\n",
 	       (unsigned long long)be64toh(s.offer.length));

@@ -80,9 +80,10 @@ DAT_RETURN dat_linux_evd_busy_poll(DAT_EVD_HANDLE evd_handle, DAT_UINT32 usec);
  * @cpu: CPU for the thread, which the calling thread may use; -1: any CPU that the calling thread
  *	may use
  *
- * While the thread is awake, a post makes no system call.  The thread uses a CPU, and the CPU time
- * is charged to the process.  The thread serves all EPs and SRQs of the IA, and ends when the IA is
- * closed.  A later call changes the parameters of the thread.
+ * While the thread is awake, a post makes no system call, except for receives over iWARP.  The
+ * thread uses a CPU, and the CPU time is charged to the process.  The thread serves all EPs and
+ * SRQs of the IA, and ends when the IA is closed.  A later call changes the parameters of the
+ * thread.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: @ia_handle is no IA of this provider (DAT_INVALID_HANDLE_IA);

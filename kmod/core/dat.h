@@ -140,8 +140,8 @@ struct dat_dev {
  * @pinning: number of registrations of user memory in progress.  A registration does not hold @sem,
  *	and no registration begins after @closing is set.  A shutdown waits until @pinning is 0,
  *	then takes @sem.
- * @watched: flag: a poller thread polls the doorbells, so producers need not kick the queues;
- *	written by the poller thread, read under the lock of a queue
+ * @watched: flag: a poller thread polls the doorbells, so producers need not kick the queues,
+ *	except for receives over iWARP; written by the poller thread, read under the lock of a queue
  * @resize_lock: lock of the prepared rings of all objects; held while a prepared ring replaces the
  *	ring in use
  * @submit_pool: memory of the ring parts that the consumer writes; has a lock of its own

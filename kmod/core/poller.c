@@ -2,15 +2,15 @@
 /*
  * The poller of an open file: a thread of the process that polls the file's queues, so that posts
  * need no system call.  The thread parks when nothing was posted for a while (idle_us).  Until the
- * thread parks, the queues do not ask for kicks.
+ * thread parks, the queues do not ask for kicks, except for receives over iWARP.
  *
  * The thread stays inside DAT_IOC_POLLER_RUN.  So the kernel limits, accounts, schedules, freezes
  * and kills the thread like any other thread of the process.
  *
  * While the thread polls, it watches the queues: ops->watch() sets a flag, which the code of a
  * queue reads under the lock of the queue.  Only the poller thread changes the flag.  While the
- * flag is set, queues are left unarmed.  When the thread clears the flag, it processes every queue
- * once, and so arms the queue.
+ * flag is set, queues that need no kick are left unarmed.  When the thread clears the flag, it
+ * processes every queue once, and so arms the queue.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>

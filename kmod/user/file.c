@@ -56,6 +56,7 @@ static int dat_open(struct inode *inode, struct file *filp)
 	}
 	filp->f_mapping = file->inode->i_mapping;
 	mutex_init(&file->lock);
+	mutex_init(&file->kicking);
 	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);
 	dat_poller_init(&file->poller, &dat_file_poller_ops);
 	file->net = get_net(current->nsproxy->net_ns);
@@ -259,15 +260,7 @@ static void file_kick_one(struct dat_file *file, u32 bell)
 	dat_obj_put(obj);
 }
 
-/**
- * dat_file_kick() - process every queue whose doorbell bit is set
- * @file: open file
- *
- * A set bit that belongs to no queue is cleared and ignored.
- *
- * Context: may sleep.
- */
-void dat_file_kick(struct dat_file *file)
+static void file_kick_rung(struct dat_file *file)
 {
 	unsigned int words = READ_ONCE(file->words);
 	unsigned int i;
@@ -280,6 +273,26 @@ void dat_file_kick(struct dat_file *file)
 			cond_resched_tasks_rcu_qs();
 		}
 	}
+}
+
+/**
+ * dat_file_kick() - process every queue whose doorbell bit is set
+ * @file: open file
+ *
+ * A set bit that belongs to no queue is cleared and ignored.  Over iWARP a receive must be at the
+ * device when its post returns, so this function also waits for a thread that has taken the bit.
+ *
+ * Context: may sleep.
+ */
+void dat_file_kick(struct dat_file *file)
+{
+	if (!file->ia->iwarp) {
+		file_kick_rung(file);
+		return;
+	}
+	mutex_lock(&file->kicking);
+	file_kick_rung(file);
+	mutex_unlock(&file->kicking);
 }
 
 /**

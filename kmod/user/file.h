@@ -35,6 +35,7 @@
  *	set
  * @bells: EPs and SRQs, indexed by their bit in @doorbell; tag 1 marks the receive queue of an EP
  * @words: number of words of @doorbell that may have a bit set; only grows
+ * @kicking: over iWARP, mutex of the thread that takes bits of @doorbell and processes their queues
  * @poller: poller of @doorbell, if the process has enabled one
  */
 struct dat_file {
@@ -48,6 +49,7 @@ struct dat_file {
 	struct dat_region	doorbell;
 	struct xarray		bells;
 	unsigned int		words;
+	struct mutex		kicking;	/* over iWARP: a kick */
 	struct dat_poller	poller;
 };
 

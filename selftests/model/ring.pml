@@ -243,6 +243,8 @@ inline take()
 /*
  * dat_queue_kick_after(), for queues of any depth.  @after is 1 if the device has no entry.
  * Otherwise, an SQ needs no kick (0); an RQ or SRQ may need a kick after some entries, or none.
+ * While the poller watches, no kick is needed, but over iWARP an RQ or SRQ needs one (1) while the
+ * device has room.
  * -DFEW: @after is 2 if there is room for these entries and one more, else 0.
  */
 inline kick_after()
@@ -250,6 +252,7 @@ inline kick_after()
 	load_watched();
 	if
 	:: w -> after = 0
+	:: w && KIND != SQ && BUSY < ENTRIES -> after = 1
 #ifdef NO_LAST
 	:: !w && BUSY == 0 -> after = 2
 #else

@@ -90,7 +90,7 @@ TEST_F(trace, states_of_a_connection)
 		 self->p.ep[1].id);
 	for (at = self->log, i = 0; i < 4; i++) {
 		at = after(at, text[i]);
-		EXPECT_NE(NULL, at)
+		ASSERT_NE(NULL, at)
 			TH_LOG("not there, or too early: %s\n%s", text[i], self->log);
 	}
 }
@@ -196,7 +196,7 @@ TEST_F(trace, a_send_from_kick_to_event)
 	snprintf(text[3], sizeof(text[3]), "dat_event: evd=%u type=", self->p.evd[1].id);
 	for (at = self->log, i = 0; i < 4; i++) {
 		at = after(at, text[i]);
-		EXPECT_NE(NULL, at)
+		ASSERT_NE(NULL, at)
 			TH_LOG("not there, or too early: %s\n%s", text[i], self->log);
 	}
 }

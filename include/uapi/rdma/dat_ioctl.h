@@ -1149,8 +1149,9 @@ struct dat_poller_set {
  * The call returns 0 when DAT_IOC_POLLER_SET ends the poller, or at once if no poller is allowed.
  * EINTR: a signal arrived.  EBUSY: another thread is the poller.
  *
- * While the poller is awake, the kernel does not set NEED_KICK, but a NEED_KICK that the kernel has
- * set earlier may remain.  When the poller sleeps or has returned, the kernel sets NEED_KICK again.
+ * While the poller is awake, the kernel does not set NEED_KICK, except for receives over iWARP.  A
+ * NEED_KICK that the kernel has set earlier may remain.  When the poller sleeps or has returned,
+ * the kernel sets NEED_KICK again.
  *
  * The call keeps the file open: close(2) in another thread does not end the call and does not close
  * the adapter.  So end the call by DAT_IOC_POLLER_SET or DAT_IOC_IA_CLOSE before the close.

@@ -67,8 +67,8 @@
  *       already set, (C) is not needed.  A kick always finds the bit that the calling thread
  *       has set.  Before the poller sleeps, it pumps every queue, even if no bit is set.
  *   (F) pairs with (B).  The poller makes the same exchange without a kick.  While the
- *       poller is awake, the pump does not set NEED_KICK (but for receives over iWARP), so
- *       only (B) and (F) ensure that the kernel sees the new tail.
+ *       poller is awake, the pump does not set NEED_KICK (except for receives over iWARP),
+ *       so only (B) and (F) ensure that the kernel sees the new tail.
  *   The kernel stores NEED_KICK with release after kick_at.  The process loads NEED_KICK with
  *   acquire before kick_at.
  *
