@@ -3,10 +3,9 @@
 #include "rsm_test.h"
 
 #include <fcntl.h>
+#include <sched.h>
 
 #include "rsm_call.h"
-
-#include "slow.h"
 
 #define PLACES		"/sys/module/dat_rsm/parameters/max_segments"
 #define SEGID		0x612345U
@@ -334,16 +333,15 @@ TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 	}
 }
 
-#define SLOW_SHARE	"1000 20000"	/* one millisecond of CPU time in every 20 ms */
-#define SLOW_SEGID	(SEGID + 2)
-#define SLOW_MS		60000
+#define IDLE_SEGID	(SEGID + 2)
+#define IDLE_MS		60000
 #define PROOFS		5
 
 /*
  * Rebind a segment in a loop while its window is mapped MAX_MAPS times.  *@rounds counts the
- * rebinds.
+ * rebinds.  Any other process of the same CPU interrupts the loop, also in the middle of a zap.
  */
-static void slow_rebinder(volatile unsigned int *rounds)
+static void idle_rebinder(volatile unsigned int *rounds)
 {
 	struct dat_rsm_rebind b = { .size = sizeof(b), .length = R_SIZE };
 	char *mem = r_mem(2 * R_SIZE);
@@ -353,13 +351,13 @@ static void slow_rebinder(volatile unsigned int *rounds)
 	int fd = rsm_file();
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (export(fd, mem, R_SIZE, &id) || publish(fd, id, SLOW_SEGID) ||
-	    connect_to(fd, SLOW_SEGID, DAT_RSM_READ, &c))
+	if (export(fd, mem, R_SIZE, &id) || publish(fd, id, IDLE_SEGID) ||
+	    connect_to(fd, IDLE_SEGID, DAT_RSM_READ, &c))
 		_exit(1);
 	for (i = 0; i < MAX_MAPS; i++)
 		if (!window(fd, &c, 0, R_PAGE))
 			_exit(2);
-	if (slow_enter())
+	if (sched_setscheduler(0, SCHED_IDLE, &(struct sched_param) {}))
 		_exit(3);
 	b.id = id;
 	for (;;) {
@@ -406,8 +404,8 @@ static int mapped_during_zap(int fd, const struct dat_rsm_connect *c, pid_t pid,
 
 /*
  * A zap holds the lock of the file's mapping, and mapping a window needs that lock.  Each open file
- * has a mapping of its own.  So this process can map its window while slow_rebinder(), which gets
- * little CPU time, is interrupted in the middle of a zap.
+ * has a mapping of its own.  So this process can map its window while it interrupts idle_rebinder()
+ * on the same CPU in the middle of a zap.
  */
 TEST_F_TIMEOUT(strangers, a_window_is_mapped_in_the_middle_of_anothers_zap, 120)
 {
@@ -415,16 +413,20 @@ TEST_F_TIMEOUT(strangers, a_window_is_mapped_in_the_middle_of_anothers_zap, 120)
 	volatile unsigned int *rounds;
 	struct dat_rsm_connect c;
 	int ret, proofs = 0, zaps = 0;
+	cpu_set_t here;
 	pid_t pid;
 
-	if (getuid() || slow_open() || slow_write(SLOW_GROUP "/cpu.max", SLOW_SHARE))
-		SKIP(return, "needs root, and cgroup2 with the controller cpu");
+	if (getuid())
+		SKIP(return, "needs root");
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(here), &here));
 	rounds = mmap(NULL, R_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
 	pid = fork();
 	if (!pid)
-		slow_rebinder(rounds);
-	while (proofs < PROOFS && r_now_ms() - begin < SLOW_MS && !waitpid(pid, &ret, WNOHANG)) {
+		idle_rebinder(rounds);
+	while (proofs < PROOFS && r_now_ms() - begin < IDLE_MS && !waitpid(pid, &ret, WNOHANG)) {
 		ret = mapped_during_zap(self->fd, &c, pid, rounds);
 		ASSERT_LE(0, ret);
 		zaps += in_zap(pid);
@@ -432,10 +434,8 @@ TEST_F_TIMEOUT(strangers, a_window_is_mapped_in_the_middle_of_anothers_zap, 120)
 		usleep(1000);
 	}
 	EXPECT_EQ(PROOFS, proofs) TH_LOG("%d looks at zaps, %u rebinds", zaps, *rounds);
-	slow_over();
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	slow_close();
 }
 
 TEST_HARNESS_MAIN
