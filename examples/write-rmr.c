@@ -358,8 +358,8 @@ static void client_message(struct side *s, const struct message *m)
 }
 
 /*
- * Over iWARP the completion of a refused write may report success, or another error.  There only the
- * end of the connection tells that the write was refused.
+ * Over iWARP the completion of a refused write may report success, or another error.  There only
+ * the end of the connection tells that the write was refused.
  */
 static void late_write_completed(struct side *s, DAT_DTO_COMPLETION_STATUS status)
 {
