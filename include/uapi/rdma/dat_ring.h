@@ -64,8 +64,10 @@
  *       (B) and (E) are store-barrier-load on both sides: the process sees NEED_KICK and
  *       kicks, or the pump sees the new tail, or both.
  *   (C) orders the store of the dirty bit before the load of NEED_KICK.  If the bit was
- *       already set, (C) is not needed.  A kick always finds the bit that the calling thread
- *       has set.  Before the poller sleeps, it pumps every queue, even if no bit is set.
+ *       already set, (C) is not needed.  A kick finds the bit that the calling thread has
+ *       set, unless another kick or the poller has taken the bit and pumps the queue.  Over
+ *       iWARP the kick then waits for that thread.
+ *       Before the poller sleeps, it pumps every queue, even if no bit is set.
  *   (F) pairs with (B).  The poller makes the same exchange without a kick.  While the
  *       poller is awake, the pump does not set NEED_KICK (except for receives over iWARP),
  *       so only (B) and (F) ensure that the kernel sees the new tail.
