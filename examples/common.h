@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Common parts of the examples, so that each example can show a single topic. */
 #ifndef EXAMPLES_COMMON_H
 #define EXAMPLES_COMMON_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * epoll-loop: a server and its clients exchange lines of text.  A single thread waits for all
  * events in epoll_wait().  A client sends the lines from its standard input to the server, which

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * rsm-hello: one process exports a page, and another process puts a text into the page.  The
  * program is also printed in rsm(7).

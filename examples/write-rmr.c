@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * write-rmr: a server lets its client write to a part of its buffer, the window, by RDMA.
  *

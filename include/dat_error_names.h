@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Names of the return codes that uDAPL and kDAPL share, as lists of X(name) for DAT_<name>.
  *

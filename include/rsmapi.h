@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * RSMAPI: Remote Shared Memory.
  *
@@ -17,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include <dat/dat_version.h>
 
 #ifdef __cplusplus
 extern "C" {

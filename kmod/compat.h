@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Wrappers for interfaces that differ between kernel versions.  The comment of each wrapper names
  * the version that made the change.  No other file of the module tests LINUX_VERSION_CODE.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Functions that the drivers of /dev/dat and /dev/rsm share. */
 #ifndef _DAT_DEVICE_H
 #define _DAT_DEVICE_H

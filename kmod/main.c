@@ -1,9 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Module entry points.  dat_init() initializes the layers from the bottom up.  dat_exit() shuts the
  * layers down from the top down.
  */
 #include <linux/module.h>
+
+#include <dat/dat_version.h>
 
 #include "core/dat.h"
 #include "verbs/verbs.h"
@@ -49,4 +52,6 @@ module_init(dat_init);
 module_exit(dat_exit);
 
 MODULE_DESCRIPTION("Direct Access Transport");
+MODULE_AUTHOR("The dat authors");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(DAT_LINUX_VERSION_STRING);

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* The addresses of a connection, and endpoint traits.  dat.ko and dat_rsm.ko use this header. */
 #ifndef _DAT_PEER_H
 #define _DAT_PEER_H

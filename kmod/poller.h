@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * The poller: a thread of the process that polls the queues of an open file for posted entries.
  * dat.ko and dat_rsm.ko use this header.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Pages that the driver shares with a process.  dat.ko and dat_rsm.ko use this header. */
 #ifndef _DAT_REGION_H
 #define _DAT_REGION_H

@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # The parser of scripts/conformance, whose usage describes the input.  Each file has the kind
 # last assigned to "kind"; END combines what was read.
@@ -15,7 +16,7 @@ function short(name) {
 	return name
 }
 
-kind == "names" { fn[++nfn] = $1; is_fn[$1] = 1 }
+kind == "names" && !/^#/ { fn[++nfn] = $1; is_fn[$1] = 1 }
 
 kind == "codes" && /enum dat_return_(type|subtype)/ { in_enum = /subtype/ ? "sub" : "type" }
 kind == "codes" && /^}/ { in_enum = "" }
@@ -385,7 +386,8 @@ function table_row(first, second, f, code, why) {
 }
 
 function page(i, k, f, n, caller) {
-	print ".. SPDX-License-Identifier: GPL-2.0"
+	print ".. SPDX-License-Identifier: GPL-2.0-only"
+	print ".. Copyright (c) The dat authors"
 	print ".. Made by scripts/conformance --write; not to be edited.\n"
 	print "Conformance\n===========\n"
 	print "Which test covers which return code of which function, and which rule of the API."

@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 # shellcheck shell=bash
 # Packages of other suites of Debian than the host's; to be sourced after lib.sh.  The apt that
 # fetches the packages has lists, archives and a status file of its own: nothing of the host

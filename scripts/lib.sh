@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 # shellcheck shell=bash
 # Functions shared by the scripts in this directory; to be sourced.
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # run_in_vm.sh DIR LIMIT CLAIMS PROGRAM...: in the guest, run the programs one after the other, each
 # for at most LIMIT seconds, and then check that nothing was left behind.  Machines that share the

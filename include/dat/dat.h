@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* DAT types that are common to user and kernel.  Programs include <dat/udat.h> instead. */
 #ifndef DAT_H
 #define DAT_H

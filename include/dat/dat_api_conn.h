@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Functions that wait for connections of peers: public service points (PSP), reserved service
  * points (RSP) and connection requests (CR).  udat.h has rules for all functions.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Endpoints (EP).  An EP is one end of a connection and has the queues of the operations on
  * the connection.  udat.h has rules for all functions.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Event dispatchers (EVD), which queue events, and consumer notification objects
  * (CNO), with which a thread waits for several EVDs.  udat.h has rules for all functions.

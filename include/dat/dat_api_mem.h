@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Protection zones (PZ), local memory regions (LMR), which register memory, and remote memory
  * regions (RMR), which give peers access to a part of an LMR.  udat.h has rules for all

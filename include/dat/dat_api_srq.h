@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Shared receive queues (SRQ).  An SRQ has buffers for the messages of several endpoints.
  * udat.h has rules for all functions.  These functions fail unless srq_supported is DAT_TRUE.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Types that DAT leaves to the platform, as defined for Linux. */
 #ifndef DAT_PLATFORM_SPECIFIC_H
 #define DAT_PLATFORM_SPECIFIC_H

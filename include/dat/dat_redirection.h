@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Types and macros to call a provider, common to user and kernel DAT.  Providers and registries use
  * this header.  Programs call the functions of udat.h instead.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Values that DAT leaves to vendors.  The bits below, for three fields of struct dat_provider_attr,
  * have the values that the provider of Solaris uses.

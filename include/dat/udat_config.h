@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* API version of this header.  dat_ia_open() passes the version to dat_ia_openv(). */
 #ifndef UDAT_CONFIG_H
 #define UDAT_CONFIG_H

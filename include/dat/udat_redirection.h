@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Function table of a user DAT provider, and types of functions that kernel DAT does not have. */
 #ifndef UDAT_REDIRECTION_H
 #define UDAT_REDIRECTION_H

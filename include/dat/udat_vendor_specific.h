@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Vendor extensions for user programs.  uDAPL 1.2 prescribes the name of this file.
  */
@@ -6,6 +7,7 @@
 #define UDAT_VENDOR_SPECIFIC_H
 
 #include "dat_vendor_specific.h"
+#include "dat_version.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * kDAPL: Direct Access Transport for kernel modules.
  *
@@ -105,6 +106,7 @@
 #ifndef _LINUX_KDAT_H
 #define _LINUX_KDAT_H
 
+#include <dat/dat_version.h>
 #include <linux/kdat_types.h>
 #include <linux/module.h>
 

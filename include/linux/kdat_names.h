@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* DAT's names for the functions of <linux/kdat.h>.  <linux/kdat.h> includes this header. */
 #ifndef _LINUX_KDAT_NAMES_H
 #define _LINUX_KDAT_NAMES_H

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Ends of the enumerations (last value + 1) and sets of the known flags in <rdma/dat_ioctl.h> and
  * <rdma/dat_ring.h>.  These values change as the ABI grows, so the headers for user space do not

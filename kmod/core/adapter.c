@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Devices that transports have registered.  Each port of a device is an adapter. */
 #include <linux/slab.h>
 

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Sizes and port numbers of socket addresses, and the port numbers of connection qualifiers. */
 #ifndef _DAT_ADDR_H
 #define _DAT_ADDR_H

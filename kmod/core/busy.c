@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Busy polling.  A thread that waits for an event in an EVD polls the CQs of the connections that
  * feed the EVD.  These connections need no interrupts meanwhile.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Consumer notification objects (CNOs).  A CNO wakes a thread when an event arrives in one of
  * several EVDs.

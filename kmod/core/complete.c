@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Turns completions into DAT events.  A transport reports completions in batches with
  * dat_complete().  dat_queue_fail_one() reports a work request that failed before it reached the

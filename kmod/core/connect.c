@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Connect and accept.  The EP claims the connection with dat_ep_claim(), then the transport
  * connects or accepts.

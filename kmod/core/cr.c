@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Connection requests (CRs).  A CR exists from the arrival of the peer's message until accept or
  * reject.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Endpoints (EPs): the state and the queues, which outlive a connection. */
 #include "core/conn.h"
 #include "core/dat.h"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Creation and modification of endpoints: their parents, attributes and rings. */
 #include <linux/log2.h>
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Event dispatchers (EVDs).  An EVD has one ring for the events of all its streams, so the ring
  * keeps the order in which the events were queued.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Interface between the core and a face.  A face is an API for consumers: the user face serves
  * processes, the kernel face serves kernel modules.  A face passes its struct dat_face to

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Flush of an endpoint's rings.  When the connection has ended, all entries in the rings complete
  * as flushed.  If the endpoint was freed, the entries are dropped without events.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Fast memory registration (FMR): LMRs that an EP's requests bind to memory and invalidate.
  *

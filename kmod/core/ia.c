@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Interface adapters: open, async events, shutdown and close. */
 #include <linux/cgroup_rdma.h>
 #include <linux/log2.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Kernel memory, described by its pages or by its DMA addresses, and the LMRs that register such
  * memory.  The transport does the DMA mapping and the registration.

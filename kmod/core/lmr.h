@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Protection zones and registered memory. */
 #ifndef _DAT_LMR_H
 #define _DAT_LMR_H

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Allocates an address_space for each open file of the driver's devices. */
 #include <linux/fs.h>
 #include <linux/module.h>

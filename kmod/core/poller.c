@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The poller of an open file: a thread of the process that polls the file's queues, so that posts
  * need no system call.  The thread parks when nothing was posted for a while (idle_us).  Until the

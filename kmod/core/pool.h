@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Memory that an IA shares with its process.  The process maps whole chunks.  The driver cuts each
  * chunk into slices, one or more per object.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Public service points (PSPs): listeners for connection requests. */
 #include <linux/hashtable.h>
 #include <linux/memcontrol.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The pump: dat_queue_pump_sq() and dat_queue_pump_rq() move entries from the rings of an endpoint
  * to the device.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Pages that the driver shares with a process. */
 #include <linux/mm.h>
 #include <linux/module.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Layout of the rings in pages that a process may map, and the fields that the driver writes.
  * Letters such as (H) name the barriers in <rdma/dat_ring.h>.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Rings in memory that a process may map: their layout, and the fields that the driver writes.
  * Only user/ring.c reads the fields that a process writes.  <rdma/dat_ring.h> describes the

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Remote memory regions (RMRs): rkeys for parts of an LMR, which the owner can bind and revoke.
  *

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Remote memory regions and their bindings. */
 #ifndef _DAT_RMR_H
 #define _DAT_RMR_H

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Solicited connections (DAT_COMPLETION_SOLICITED_WAIT_FLAG): a receive notifies the consumer only
  * if the sender has asked for it, or if the receive has failed.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Shared receive queues (SRQs).  The consumer posts buffers to a ring.  The pump moves the buffers
  * from the ring to the transport's SRQ; a kick or the completion of a buffer makes the pump run.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Shared receive queues. */
 #ifndef _DAT_SRQ_H
 #define _DAT_SRQ_H

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM dat
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* How the system calls of both devices sleep while they wait. */
 #include <linux/hrtimer.h>
 #include <linux/minmax.h>

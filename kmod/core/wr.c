@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Checks private copies of queue entries and builds verbs work requests from them. */
 #include "core/conn.h"
 #include "core/ep.h"

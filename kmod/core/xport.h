@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Interface between the core and a transport: limits, quirks and operations of a device. */
 #ifndef _DAT_XPORT_H
 #define _DAT_XPORT_H

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Endpoint attributes of kernel consumers: default values, checks and changes. */
 #include <linux/in.h>
 #include <linux/net.h>

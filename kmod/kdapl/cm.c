@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Connect and disconnect calls for the endpoints of kernel consumers. */
 #include <linux/in.h>
 #include <linux/in6.h>

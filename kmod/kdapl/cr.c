@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Connection requests to kernel consumers. */
 #include "core/addr.h"
 #include "core/conn.h"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Endpoints of kernel consumers: create, query, modify, reset and free.  post.c has the posts. */
 #include <linux/slab.h>
 #include <net/sock.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Conversion of errnos and EP states to DAT return codes, and names of the return codes. */
 #include <dat_error_names.h>
 

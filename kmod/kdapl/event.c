@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Conversion of events of the object layer to DAT events, with one function per event stream. */
 #include "core/dat.h"
 #include "core/ep.h"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Fast memory regions: LMRs of kernel consumers whose memory is bound and invalidated by requests.
  */

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Handles: construction, and lookup of objects by handle.  kdapl.h describes the format. */
 #include <linux/slab.h>
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Adapters that kernel consumers open: registry, open, query and close. */
 #include <linux/module.h>
 #include <linux/nsproxy.h>

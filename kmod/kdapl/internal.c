@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Functions that dat.ko exports to dat_rsm.ko and that are not part of kDAPL; see internal.h. */
 #include <linux/string.h>
 

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Functions that dat.ko exports to dat_rsm.ko alone, and that are not part of <linux/kdat.h>.  The
  * functions are in the symbol namespace DAT_INTERNAL.  No other module may use them.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * The kDAPL face, which serves kernel modules: handles, the private data that this face adds to
  * objects, and declarations that the files of this folder share.  The object layer in core/ does

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Posts of kernel consumers.  Each call takes the lock of the queue, checks the arguments and fills
  * in the work request.  The core then resolves the segments and posts the work request.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Service points of kernel consumers: public (PSP), reserved (RSP) and common (CSP) service points.
  */

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Protection zones of kernel consumers. */
 #include "core/dat.h"
 #include "core/lmr.h"

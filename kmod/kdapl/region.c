@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Conversion of memory from a kernel consumer's description to the pages or DMA addresses that the
  * core takes, for each DAT memory type.

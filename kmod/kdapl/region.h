@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Conversion of a kernel consumer's description of memory, for each DAT memory type. */
 #ifndef _DAT_KDAPL_REGION_H
 #define _DAT_KDAPL_REGION_H

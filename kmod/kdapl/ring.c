@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Rings of kernel consumers.  The layout is that of the rings that processes map, but no process
  * maps these rings.  A post or a dequeue holds the lock of the queue or of the EVD, so the indices

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Remote memory regions of kernel consumers.  A bind call prepares a binding and posts a request
  * for it.

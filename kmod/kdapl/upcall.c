@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Upcalls of kernel consumers; <linux/kdat.h> specifies when and where upcalls run.
  *

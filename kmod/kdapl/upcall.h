@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Upcalls of EVDs; upcall.c explains them. */
 #ifndef _DAT_UPCALL_H
 #define _DAT_UPCALL_H

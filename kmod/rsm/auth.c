@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The handshake in which two kernels prove to each other that they know the cluster key; see
  * rsm/wire.h.  The kernel's crypto API computes the HMAC.

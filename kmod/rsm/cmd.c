@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Dispatcher of the RSM ioctls.  The dispatcher copies the argument of each ioctl from and to user
  * memory, except the arguments of the poller ioctls, which poller.c copies.  The argument also

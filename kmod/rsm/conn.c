@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Connections of RSM.  Each connection has a kDAPL endpoint.  This file creates the endpoint, posts
  * transfers, and tears the endpoint down, for importers and exporters.  struct rsm_conn_ops has the

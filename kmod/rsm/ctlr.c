@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* RSM controllers: numbers for the adapters of a node, and opening and closing of adapters. */
 #include <linux/cred.h>
 #include <linux/key.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* RSM events: each export and import has a counter of pending events; a wait consumes one event. */
 #include <linux/anon_inodes.h>
 #include <linux/fdtable.h>

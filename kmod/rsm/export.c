@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* RSM segments (exports): creation, publication, rebind and withdrawal. */
 #include <linux/capability.h>
 #include <linux/cred.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* /dev/rsm: open, release, mmap and fdinfo. */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>

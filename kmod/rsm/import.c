@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* RSM imports: connections to segments, and windows, through which a process maps a segment. */
 #include <linux/capability.h>
 #include <linux/cred.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Transfers within the host.  A transfer copies between the pages of a segment and the caller's
  * memory, one page at a time and with page faults disabled; see the top of rsm.h.  The caller's

@@ -1,8 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* dat_rsm.ko (Remote Shared Memory): module init and exit, and the node of a network namespace. */
 #include <linux/module.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+
+#include <dat/dat_version.h>
 
 #include "rsm/rdma.h"
 
@@ -108,6 +111,8 @@ module_init(rsm_init);
 module_exit(rsm_exit);
 
 MODULE_DESCRIPTION("Remote Shared Memory over Direct Access Transport");
+MODULE_AUTHOR("The dat authors");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(DAT_LINUX_VERSION_STRING);
 MODULE_INFO(import_ns, "DAT");
 MODULE_INFO(import_ns, "DAT_INTERNAL");

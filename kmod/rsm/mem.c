@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Pinned memory of RSM segments, and locked local memory for transfers. */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Functions that rsm/conn.c, rsm/msg.c and rsm/auth.c share: connections, messages, handshakes. */
 #ifndef _DAT_RSM_MSG_H
 #define _DAT_RSM_MSG_H

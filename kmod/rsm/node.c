@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* User space sets the id of an RSM node, and a table with the addresses of other nodes. */
 #include <linux/capability.h>
 #include <linux/in.h>

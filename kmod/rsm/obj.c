@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* RSM contexts, per-user quotas, and the creation, lookup and end of objects. */
 #include <linux/capability.h>
 #include <linux/cred.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The poller of an open /dev/rsm polls the rings of all imports of the file. */
 #include <linux/sched.h>
 #include <rdma/dat_ioctl.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The importer's side of RSM connections. */
 #include <linux/cred.h>
 #include <linux/sched/task.h>

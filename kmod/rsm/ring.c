@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The kernel's side of the rings of imports.  Letters in parentheses refer to the memory barriers
  * described in <rdma/dat_rsm.h>.

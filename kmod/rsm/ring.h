@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Rings of imports: a process posts transfers to a ring without a system call.  The protocol is
  * described at the top of <rdma/dat_rsm.h>.  Only rsm/ring.c accesses the shared pages.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The exporter's side of RSM connections.  The exporting process is not involved: an upcall of the
  * adapter answers connection requests, and a withdrawal of the segment ends all connections.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The RSM topology: the controllers, the nodes behind each controller, and which nodes answer. */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* The wire format of RSM: the handshake and the messages between two kernels. */
 #ifndef _DAT_RSM_WIRE_H
 #define _DAT_RSM_WIRE_H

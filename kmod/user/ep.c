@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* ioctl operations on endpoints, service points and connection requests. */
 #include <linux/in.h>
 #include <linux/in6.h>

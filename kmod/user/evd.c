@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* ioctl operations on EVDs and CNOs, and on file descriptors for EVDs and CNOs. */
 #include <linux/file.h>
 #include <linux/log2.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * File descriptors of EVDs and CNOs, for poll() and epoll.  A descriptor holds a reference to the
  * object, but the object can still be freed.  After the free, the descriptor reports EPOLLHUP.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * /proc/<pid>/fdinfo/<fd>: lines for the IA, the IA's shared memory, the poller, and each object.
  */

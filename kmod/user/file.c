@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* /dev/dat: open, release, and the doorbell region. */
 #include <linux/bitops.h>
 #include <linux/miscdevice.h>

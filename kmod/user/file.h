@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * The user face, which serves processes by open files of /dev/dat.  This folder looks up objects by
  * id, copies ioctl arguments, maps pages, and finds the queue of a doorbell bit.  The object layer

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The ioctl table and the ioctl dispatcher.  Only the dispatcher copies arguments.  The rules for
  * sizes and errors are at the top of <rdma/dat_ioctl.h>.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * mmap() of pages that the driver shares with a process.  The offset contains the id of a chunk and
  * the kind of the mapping.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The poller of an open file of /dev/dat, which polls the doorbell region. */
 #include "core/dat.h"
 #include "user/file.h"

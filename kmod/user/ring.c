@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The rings that processes map.  Only this file reads what a process writes to its rings.  The
  * letters in parentheses mark memory barriers that <rdma/dat_ring.h> describes.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Addresses of ports, and visibility of ports in network namespaces. */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>

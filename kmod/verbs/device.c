@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Verbs devices: registration with the core, removal, operations and limits. */
 #include <linux/log2.h>
 #include <linux/sizes.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Listeners and connection requests, which are rdma_cm ids.  The context pointer of a listener's id
  * is the PSP.  The context pointer of a request's id is the CR that owns the request.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Queue pair of a connection: creation, error events, drain and destruction. */
 #include <linux/delay.h>
 #include <linux/jiffies.h>

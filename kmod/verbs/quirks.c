@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Supported RDMA drivers and their quirks.  Only this file reads the driver id of a device. */
 #include "compat.h"
 #include "core/xport.h"

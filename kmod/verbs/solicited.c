@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The receive CQ of a connection with the completion flag SOLICITED_WAIT; see core/solicited.c.
  * Requests of such a connection have a separate CQ, which is armed for all completions, so that

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Shared receive queues: creation, destruction and posts with the verbs of the device. */
 #include <rdma/ib_verbs.h>
 

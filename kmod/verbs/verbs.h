@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Private declarations of the verbs transport. */
 #ifndef _DAT_VERBS_H
 #define _DAT_VERBS_H

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Takes completions from a CQ, and converts them to struct dat_completion. */
 #include "core/conn.h"
 #include "core/dat.h"

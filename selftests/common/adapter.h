@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * The software adapter of the virtual machine, rxe0 or with scripts/vm --siw siw0, and the
  * addresses of its interface v0.  Many tests ask for them, so the answers need no other program: on

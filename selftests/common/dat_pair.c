@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Connections between two EPs of one process, for tests that need a connection. */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * For each ioctl, make each of its allocations and user-memory copies fail once.  A test that
  * includes this header defines:

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Memory whose page faults hang until the test resolves them.  userfaultfd reports each fault to
  * the test.  So even on a slow machine, the test knows when a call of another thread has reached a

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Count the system calls that a traced process makes between two marks. */
 #ifndef MARKS_H
 #define MARKS_H

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* The numbers of objects of all RDMA devices, which the command "rdma resource show" prints. */
 #ifndef RDMA_COUNT_H
 #define RDMA_COUNT_H

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * RoCE peer; see roce_peer.h.  The packet layouts are those of the InfiniBand specification, volume
  * 1.

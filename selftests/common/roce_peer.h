@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * A RoCE v2 peer that uses a UDP socket.  The peer is a process in a network namespace of its own.
  *

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * A process that makes almost no progress, even inside a system call, because its control group
  * gets a thousandth of a CPU.  A system call of this process that needs a few milliseconds of CPU

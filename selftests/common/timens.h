@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* A process in a time namespace whose CLOCK_MONOTONIC differs from that of the host. */
 #ifndef TIMENS_H
 #define TIMENS_H

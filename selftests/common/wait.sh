@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 # shellcheck shell=bash
 #
 # Functions that wait, for the scripts.  They start no process: under emulation, that takes up to

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Fuzz test of conf_parse(), which must accept any text.  conf_parse() must not read beyond the
  * text, and must report each line that it rejects.  Accepted fields must be within their limits.  A

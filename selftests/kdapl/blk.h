@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * dat_blk.ko: block devices that a dat-blkd server provides over DAT.
  *

@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # dat_blk.ko and dat-blkd: a disk over DAT.
 # shellcheck source=selftests/kdapl/blk/disk.sh

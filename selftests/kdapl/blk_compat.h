@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Differences between kernel versions in the block layer.  kmod/compat.h has all others. */
 #ifndef _BLK_COMPAT_H
 #define _BLK_COMPAT_H

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The connection of a device: DAT objects, connect and disconnect. */
 #include <linux/dma-mapping.h>
 #include <linux/inet.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The disk that represents a device in the block layer. */
 #include <linux/blkdev.h>
 #include <linux/module.h>

@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # Faults of a disk over DAT: the server is killed, hangs or sends invalid replies, the client sends
 # invalid requests, and the disk or adapter is removed.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Requests of the block layer, from queue_rq to completion.  blk.h has an overview. */
 #include <linux/nospec.h>
 #include <linux/sched/mm.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The module, and /dev/dat_blk, which adds, removes and lists devices. */
 #include <linux/blkdev.h>
 #include <linux/idr.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Two ways to give the server access to the pages of a request. */
 #include <linux/bvec.h>
 #include <linux/slab.h>

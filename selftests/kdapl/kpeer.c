@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * dat_kpeer: a consumer of kDAPL whose peer is the program api_kernel.c.  kpeer.h describes the
  * protocol between the two.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * dat_kperf: measures the cost of messages inside the kernel, over kDAPL and over plain verbs.
  *

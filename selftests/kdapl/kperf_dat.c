@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* struct kperf_side on kDAPL: one IA, two EPs, and an EVD for the completions of each EP. */
 #include <linux/in.h>
 #include <linux/jiffies.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The module.  A line "SIDE TEST SIZE COUNT WINDOW" written to dat_kperf/run in debugfs runs a
  * test.  A later read of this file returns the result:

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The tests.  A test makes progress in the upcalls of its two ends; the upcalls of one end run one
  * at a time.  The process that writes to the debugfs file only waits for the end of the run.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * struct kperf_side on plain verbs, written like other kernel consumers of verbs.  Each end has a
  * CQ that is polled in softirq.  rdma_cm makes the connection.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Tests of kDAPL in a module.  A test is a function in a table of struct ktest_case.  ktest_main.c
  * opens an IA for each test and runs the tests when the module is loaded.  A test reports failures

@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # Tests of kDAPL, which run when dat_ktest.ko is loaded and report to the kernel's log.
 set -u

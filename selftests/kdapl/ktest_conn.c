@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Connections between two EPs of this module, over the loopback of the adapter.  Messages are
  * empty, so that no memory has to be registered.

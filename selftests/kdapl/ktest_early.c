@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Receives that complete before their connection is established must be reported in order. */
 #include <linux/delay.h>
 #include <linux/in6.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* EVDs and upcalls, tested with software events. */
 #include <linux/delay.h>
 #include <linux/kthread.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Post to an EP while another thread frees it.  Each post that succeeds must have a completion. */
 #include <linux/delay.h>
 #include <linux/kthread.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Use of objects after their device has been removed.  ktest.sh removes the device when the module
  * parameter "ready" is set.

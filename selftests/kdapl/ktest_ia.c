@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Tests of IAs, handles and protection zones. */
 #include <linux/slab.h>
 #include <linux/string.h>

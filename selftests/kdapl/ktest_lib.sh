@@ -1,4 +1,5 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 # shellcheck shell=bash
 #
 # Functions of ktest.sh and kunload.sh, which run the tests of dat_ktest.ko.  The tests report to

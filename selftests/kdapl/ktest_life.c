@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * A consumer whose upcalls are running when its module is unloaded or when its device is removed.
  *

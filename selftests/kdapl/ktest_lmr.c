@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Tests of memory: registrations of all kinds, allocated LMRs, RMRs.  Data go from one EP of this
  * module to another EP, over the loopback of the adapter.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The module.  Loading it runs all tests and prints the results as KTAP. */
 #include <linux/module.h>
 #include <linux/preempt.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Tests of service points, of queries, and of the registry. */
 #include <linux/in.h>
 #include <linux/slab.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* dat_linux_evd_busy_poll(): with busy polling, all events arrive and waits keep their timeouts. */
 #define _GNU_SOURCE
 #include <pthread.h>

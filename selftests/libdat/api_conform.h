@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Helpers for api_conform_*.c, in addition to those of dat_api.h. */
 #ifndef API_CONFORM_H
 #define API_CONFORM_H

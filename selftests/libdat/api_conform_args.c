@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Checks of arguments other than handles: NULL pointers for results, ranges, and flags. */
 #define _GNU_SOURCE
 #include <netinet/in.h>

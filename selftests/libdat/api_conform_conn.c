@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Connections from connect to disconnect: states, events, private data, and addresses. */
 #define _GNU_SOURCE
 #include <netinet/in.h>

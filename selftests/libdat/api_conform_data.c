@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Data transfers and their completions: flags, lengths, empty messages, freed memory. */
 #define _GNU_SOURCE
 #include <pthread.h>

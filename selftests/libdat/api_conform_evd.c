@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Waiting on EVDs: thresholds, timeouts, concurrent waiters, and full queues. */
 #define _GNU_SOURCE
 #include <pthread.h>

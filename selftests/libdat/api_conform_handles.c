@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Every function must refuse an invalid handle and report which type of handle is invalid. */
 #define _GNU_SOURCE
 #include <stdlib.h>

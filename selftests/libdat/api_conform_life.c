@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Objects from open to close: contexts, attributes, SRQs, and fork(). */
 #define _GNU_SOURCE
 #include <dirent.h>

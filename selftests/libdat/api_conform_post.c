@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Valid attributes of EPs, and posts that fail before they are queued. */
 #define _GNU_SOURCE
 #include <string.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Rules for completion flags, fences, SRQs, CNOs and flushes. */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * EPs with the SOLICITED_WAIT attribute: a receive notifies only for a solicited message or an
  * error.

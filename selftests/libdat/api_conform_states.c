@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Posts in each state of an EP.  Posts of receives succeed in every state.  Posts of requests
  * succeed only in the states CONNECTED and DISCONNECTED.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Connections through libdat: events, private data, and EP states. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* libdat must not reuse the handle of a freed object while a queued event contains this handle. */
 #define _GNU_SOURCE
 #include <string.h>

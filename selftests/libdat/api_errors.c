@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Calls with invalid handles or arguments must return the error codes of the specification. */
 #define _GNU_SOURCE
 #include <string.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Which event streams may share an EVD, and how sharing affects waiters. */
 #define _GNU_SOURCE
 #include "kselftest_harness.h"

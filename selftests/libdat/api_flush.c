@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* All posted DTOs must complete exactly once, before the end of the connection is reported. */
 #define _GNU_SOURCE
 #include <string.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Random sequences of API calls.  Their handles are valid, of the wrong type, freed, or garbage.
  * No call may crash, hang or leak.  The test prints its seed.  To repeat a run, set DAT_FUZZ_SEED

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Number and size of the mappings of a process that has 10,000 idle EPs. */
 #define _GNU_SOURCE
 #include <stdio.h>

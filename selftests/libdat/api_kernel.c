@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Connections between libdat and kDAPL, whose consumer is the module dat_kpeer.ko.  Each side
  * connects to the other side, and each reads and writes memory of the other side.

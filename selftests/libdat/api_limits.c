@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* A connection must work with the limits that the attributes of the IA report. */
 #define _GNU_SOURCE
 #include <stddef.h>

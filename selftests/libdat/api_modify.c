@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Modifying EPs and SRQs, and LMRs that share the memory of other LMRs. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Let each mmap() and pthread_create() of libdat fail once.  The DAT call must return an error,
  * must change nothing, and must leave nothing behind.

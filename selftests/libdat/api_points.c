@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Service points of all types, and operations on connection requests except accepting. */
 #define _GNU_SOURCE
 #include <string.h>

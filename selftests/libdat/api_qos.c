@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Quality of service in the packets of connection requests.  The requests go to unused addresses
  * behind the interface v0 of the virtual machine, so that the test can receive them at v1.  Each

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Rings that libdat replaces or unmaps while other threads read them. */
 #define _GNU_SOURCE
 #include <pthread.h>

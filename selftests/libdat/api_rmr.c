@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* RMRs: the memory that an RMR context gives access to, and when it becomes valid and invalid. */
 #define _GNU_SOURCE
 #include <string.h>

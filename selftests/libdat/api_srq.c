@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* SRQs through libdat: EPs that use them, numbers of buffers, and the order of messages. */
 #define _GNU_SOURCE
 #include <string.h>

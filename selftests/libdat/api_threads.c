@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Eight threads call functions of the same objects.  No event may be lost or delivered twice. */
 #define _GNU_SOURCE
 #include <pthread.h>

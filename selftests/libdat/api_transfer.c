@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Data integrity through libdat: sends, receives, RDMA writes and RDMA reads. */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The allocator of handles (ulib/common/arena.c).  This program includes the source file. */
 #include <stdlib.h>
 #include <sys/resource.h>

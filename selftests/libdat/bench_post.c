@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Compares libdat with verbs in the same process: the cost of posts and polls.  The two take turns,
  * and the result is the median of all rounds.  A result is a line

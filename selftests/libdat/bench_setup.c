@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Compares libdat with verbs on the same machine: the cost of registrations and connections, and
  * the memory of an EP.  The two take turns, so that a disturbance affects both.  The result is the

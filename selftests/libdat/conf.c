@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The files that make up dat.conf, the order of these files, and the limits of the parser.  The
  * parser is internal to libdat, so this program includes the source of the parser.  registry.c

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Tests of the API of libdat: helpers that open an IA with two EPs in one process. */
 #ifndef DAT_API_H
 #define DAT_API_H

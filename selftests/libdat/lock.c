@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The spinlock du_lock, used by threads of different priorities. */
 #include <pthread.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The registry, as programs and providers use it: the lines of dat.conf, the dynamic registry, and
  * the life of an independent provider.  The test needs no driver and no device.  If there are

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Number of system calls that a process makes while it receives messages, counted by a tracer. */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* dlclose() must not unload libdat and librsm, because their memory for handles must stay valid. */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* rsmapi.h: layouts and values that existing programs have been compiled with. */
 #include <rdma/dat_rsm.h>
 #include <rsmapi.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * RSM controllers that are RDMA adapters: their names, attributes, and the nodes that they reach.
  * Needs an adapter, but no peer.

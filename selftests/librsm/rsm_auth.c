@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * The cluster key, with which RSM kernels authenticate each other.  The test plays a peer kernel
  * (see rsm_peer.h) that has the cluster key or a different key.  Needs root, and the virtual

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* RSMAPI: barriers, and the barrier modes of an import. */
 #include "rsm_test.h"
 

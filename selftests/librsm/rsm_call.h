@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Calls of the ioctls of /dev/rsm without the library. */
 #ifndef RSM_CALL_H
 #define RSM_CALL_H

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* RSMAPI: controllers, the topology, and reserved segment ids. */
 #include "rsm_test.h"
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * RSMAPI: single puts and gets.  The variant "driver" uses a write-only import.  A write-only
  * import cannot be mapped, so the driver copies instead of the library.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Fail each allocation and each copy_from_user() or copy_to_user() of each RSM ioctl once.  The
  * ioctl must either fail with a matching error or succeed nevertheless, and must leave nothing

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Set the node table of the driver.  Outside of the tests, the tool rsm-nodes sets the table. */
 #ifndef RSM_NODE_H
 #define RSM_NODE_H

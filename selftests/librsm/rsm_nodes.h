@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Access to the driver's node table without the library. */
 #ifndef RSM_NODES_H
 #define RSM_NODES_H

@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # rsm-nodes: syntax of the file of nodes, messages, and exit status.  Runs in a network
 # namespace, which has nodes of its own.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <endian.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * RSM peers that are programs with librdmacm and libibverbs.  A peer can send what an RSM kernel
  * would never send.  The wire format is defined here a second time, as a check of the driver's

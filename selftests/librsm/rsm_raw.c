@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* ioctls of /dev/rsm without the library, with arguments that the library never passes. */
 #include "rsm_test.h"
 

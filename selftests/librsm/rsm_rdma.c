@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * RSMAPI over an RDMA adapter: what loopback cannot test.  The peer of a connection is often the
  * test itself, which then acts as a remote kernel (see rsm_peer.h).  Some nodes of the node table

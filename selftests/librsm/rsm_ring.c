@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Puts and gets through the ring of an import: their results, and their system calls. */
 #include "rsm_test.h"
 #include "marks.h"

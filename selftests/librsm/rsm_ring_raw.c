@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Rings of imports without the library: valid bounds, and invalid entries. */
 #include "rsm_test.h"
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Parser of rsm.segmentid, tested line by line.  The parser is internal to librsm, so this program
  * compiles its source.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* What a process that uses RSM over loopback cannot do to unrelated processes. */
 #include "rsm_test.h"
 

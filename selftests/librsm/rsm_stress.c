@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * RSMAPI under load: many processes that transfer data, some of which are killed during a transfer.
  * The segments are shared memory, so a test can check their contents after the exporter has ended.

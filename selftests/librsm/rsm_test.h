@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * RSMAPI for tests.  The comment "RSM check: N" before a test names the conformance checks that the
  * test covers, by their numbers in rsm_checks.txt.

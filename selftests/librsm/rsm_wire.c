@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * An exporter gets packets that the rdma_cm of a remote host would never send.  The packets come
  * from the peer of roce_peer.h.  Needs root, and the virtual machine's adapter rxe0 on v0.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * How a connection's CQ is polled: after a notification of the device, by threads that poll the
  * EVDs of the CQ, or by a timer that finds that no thread polls any more.  README.rst maps the

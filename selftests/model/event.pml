@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Completions: the lower half of the drawing in <rdma/dat_ring.h>, with the same letters, as
  * implemented by the driver and libdat.  README.rst maps the steps to functions.

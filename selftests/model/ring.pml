@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Posting: the left and the right half of "Posting" in <rdma/dat_ring.h>, with the same letters, as
  * implemented by libdat and the driver.  README.rst maps the steps to functions.

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * The ring of an RSM import: the drawing in <rdma/dat_rsm.h>, with the same letters, as implemented
  * by librsm and the driver.  README.rst maps the steps to functions.

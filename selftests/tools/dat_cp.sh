@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # Test dat-cp with a peer that violates the protocol (cp/cp-peer.c), and with interrupted copies.
 # With the argument "slow", test dat-cp with a disk that writes DAT_CP_SLOW_RATE MB/s and a file of

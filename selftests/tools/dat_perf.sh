@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # dat-perf --keep goes on serving after a client was killed, and a dat-perf client tries all
 # addresses of a host name.

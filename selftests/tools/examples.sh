@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # Run the programs of examples/ in two or more processes, and check their output and exit status.
 bin=$(cd "$(dirname "$0")/../examples" && pwd)

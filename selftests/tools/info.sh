@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # Test dat-info: the list of adapters, the syntax of the JSON output, and the problems that --check
 # reports.

@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # After a common mistake of a new user, the error message must say what to do.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # An adapter is visible only in the network namespace of its interface.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)

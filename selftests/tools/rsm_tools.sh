@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # Test the output and the exit status of rsm-perf and of the examples rsm-scatter and rsm-hello.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Limits on what remote peers can make a listener hold: connection requests that the listener has
  * not answered, and accepted connections that the peer never confirms.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * DAT_IOC_EVD_POLL: threads poll the device for completions.  When the polling stops, notifications
  * of the device must wake threads again.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Connections: setup, teardown, and the events that report each step. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Event dispatchers (EVDs): waits, deadlines, thresholds, and overflow. */
 #define _GNU_SOURCE
 #include <pthread.h>

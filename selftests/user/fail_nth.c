@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Fail each allocation and each copy_from_user() or copy_to_user() of each operation once.  The
  * operation must either fail without side effects or succeed nevertheless.  Needs a kernel with

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * A registration or a bind hangs in a page fault.  Other calls, the close of the same adapter, and
  * the removal of the device must not wait for the hanging call.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* /proc/self/fdinfo shows each object of the file with its id, state and indices. */
 #define _GNU_SOURCE
 #include <stdio.h>

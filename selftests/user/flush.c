@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Every posted entry completes exactly once, and does so before the event that ends the connection.
  * An entry may complete as flushed.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Handoff of connection requests to other listeners, while other threads close the listeners and
  * accept or reject the requests, and while processes exit.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Removal of RDMA devices, also while messages are in flight.  Needs the virtual machine's adapter
  * on the interface v0.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Every argument field that takes an id, with every kind of invalid id. */
 #define _GNU_SOURCE
 #include <string.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Every ioctl with every length of its argument, and with arguments in unmapped memory. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Invalid arguments: reserved fields, unknown bits, counts out of range. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Lifetime of mapped pages and connections, and the references that keep them alive. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Long rings, which the driver processes in slices: no entry is forgotten, and the order is kept.
  */

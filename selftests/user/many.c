@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* One open file with 65,536 endpoints: their queues, mappings and lines in fdinfo. */
 #define _GNU_SOURCE
 #include <fcntl.h>

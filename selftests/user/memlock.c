@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Pinned pages are counted and limited, and every path that unpins them also uncharges them. */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Registered memory is the security boundary.  These tests check which segments a request may name,
  * and which the driver or the device must refuse.

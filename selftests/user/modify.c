@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* EPs, SRQs and EVDs that are resized while other threads use them. */
 #define _GNU_SOURCE
 #include <pthread.h>

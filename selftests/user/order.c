@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Requests complete in the order of posting, and each completion is reported without delay.  A
  * device may send later requests before it has the data of an RDMA read; the order must hold

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Doorbell poller: a thread in DAT_IOC_POLLER_RUN polls the doorbells, so a process need not kick.
  */

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Rings: indices that wrap around, and everything that a malicious process can write. */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Random bytes in everything that a process may write.  The attacked connection may break, but the
  * neighbour connection on the same file must work, and the kernel must not report a bug.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Replacement of a ring in two steps, prepare and commit, whose sizes must agree. */
 #define _GNU_SOURCE
 #include <string.h>

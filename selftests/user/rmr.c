@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Remote memory regions (RMRs): bind tickets that are stale, forged, of another file or zone, or
  * never used.

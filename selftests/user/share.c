@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Names of shared memory (DAT_LMR_SHARED), used by processes that do not trust each other. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # Slabs do not grow from load to unload of the modules, with connections in between.
 set -u

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Shared receive queues (SRQs): receive buffers that many connections share. */
 #define _GNU_SOURCE
 #include <string.h>

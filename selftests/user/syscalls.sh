@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # Steady receiving makes no system call: dat-perf counts them with ptrace.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Deadlines are times of CLOCK_MONOTONIC as the process reads this clock, also in a time namespace
  * with an offset.

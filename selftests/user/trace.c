@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* The tracepoints report the steps of a message in order, with the ids of the objects. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* A module cannot be unloaded while it is in use; after the last use it can be reloaded. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * A peer that uses libibverbs completes the receives of the DAT side by requests that are not DAT
  * messages: RDMA writes and sends with immediate data.  If an RDMA write completes a receive, the

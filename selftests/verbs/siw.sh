@@ -1,5 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # siw.sh [PROGRAM]: run a test that behaves differently on iWARP.  The script replaces the soft RoCE
 # adapter rxe0 by the soft iWARP adapter siw0 and restores rxe0 at the end.  Run the script only in

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* DAT interoperates with a peer that uses libibverbs and librdmacm instead of DAT. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * A peer that uses libibverbs and librdmacm instead of DAT.  The peer connects and posts one
  * request of any kind.  The private data of the accept must start with a struct target, which tells

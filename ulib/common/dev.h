@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Functions for an open /dev/dat or /dev/rsm: ioctls, mappings, and messages about errors. */
 #ifndef DU_DEV_H
 #define DU_DEV_H

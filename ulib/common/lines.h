@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Functions that read a configuration file and split its text into lines and words. */
 #ifndef DU_LINES_H
 #define DU_LINES_H

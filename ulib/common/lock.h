@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * A spinlock for critical sections of a few dozen instructions.  A short wait makes no system call.
  * On the post and reap paths, a system call would cost more than the critical section.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* The poller: a thread that stays in one ioctl, in which the driver polls the queues. */
 #ifndef _DU_POLLER_H
 #define _DU_POLLER_H

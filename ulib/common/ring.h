@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * The process's half of the ring protocol.  Letters such as (A) refer to <rdma/dat_ring.h>.
  *

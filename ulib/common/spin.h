@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* The pause between two polls in a busy-wait loop. */
 #ifndef DU_SPIN_H
 #define DU_SPIN_H

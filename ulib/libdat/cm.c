@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Connections of endpoints: connect, duplicate, disconnect and reset. */
 #include <errno.h>
 #include <netinet/in.h>

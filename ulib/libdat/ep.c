@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Endpoints: create, free and query. */
 #include <dat_error_names.h>
 #include <errno.h>

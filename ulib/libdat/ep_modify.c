@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * Modification of the parameters of an endpoint.  Either all parameters in @mask change, or none.
  */

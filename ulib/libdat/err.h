@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Functions and macros that make a DAT_RETURN. */
 #ifndef LIBDAT_ERR_H
 #define LIBDAT_ERR_H

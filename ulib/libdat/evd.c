@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Event dispatchers: create, query, modify, free, and software events. */
 #include <errno.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* The streams that feed an EVD, and the rules for streams that share an EVD. */
 #include "libdat.h"
 

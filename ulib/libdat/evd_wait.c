@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * Dequeue and wait.  A dequeue usually only reads shared memory.  A wait calls the driver, in which
  * the thread sleeps, only if the ring contains too few events.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Handles of other providers.  A handle of this library is an address in the arena.  A handle of
  * another provider points to a pointer to the provider's registered function table.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Functions for all types of handles: lists, deferred free, and calls that take any handle. */
 #include <errno.h>
 

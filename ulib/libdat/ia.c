@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Interface adapters: open, query, close. */
 #include <errno.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Registered memory, and the table in which posts find an LMR by its context. */
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* The poller of an IA, and the CPUs on which the poller may run. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * Posting: check the arguments, write the entry, publish the entry.  The driver repeats all checks.
  * But if a check in the driver fails, the request fails and the connection breaks.  The library's

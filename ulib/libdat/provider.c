@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Loading of provider libraries, and opening and closing of IAs through them. */
 #include <dlfcn.h>
 #include <pthread.h>

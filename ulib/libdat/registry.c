@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * The registries of providers.  The static registry lists the adapters of the driver, then the
  * lines of dat.conf.  The dynamic registry holds the function tables that providers have

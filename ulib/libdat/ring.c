@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Replacement of the ring of an EVD, an EP or an SRQ, in the steps of enum dat_ring_step. */
 #include "libdat.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Memory that the driver shares with the process.  The memory of many objects lies in one mapping.
  * So the library maps this memory once, and counts the objects (spans) in the mapping.

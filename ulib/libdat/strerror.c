@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Names of return codes.  The name of a code is the name of its constant. */
 #include <dat/udat.h>
 #include <dat_error_names.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * Barriers.  Within a host, a transfer is complete when its call returns.  So a barrier is only a
  * memory fence and a check of the connection.  Across an adapter, a barrier also waits for puts.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Imports: connections to segments, and mappings of segments. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Local memory handles.  The memory of a handle stays locked for use by vectors. */
 #define _GNU_SOURCE
 #include <unistd.h>

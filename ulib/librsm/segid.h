@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* The file rsm.segmentid: segment ids that the administrator has reserved for applications. */
 #ifndef RSM_SEGID_H
 #define RSM_SEGID_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* The topology: converts the driver's list of links to the format of RSMAPI. */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Functions for all tools: an adapter with one EVD, memory, connections, and errors. */
 #ifndef TOOLS_COMMON_H
 #define TOOLS_COMMON_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * The receiver of dat-cp.  The main thread takes connection requests from an EVD that carries no
  * other events.  Each client has its own thread, EVD, protection zone and memory.  So a slow disk

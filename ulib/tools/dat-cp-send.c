@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* The sender of dat-cp.  It uses one connection, and sends one file after the other. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

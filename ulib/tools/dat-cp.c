@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* dat-cp - copy files to another host over RDMA */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -117,7 +118,7 @@ static void parse_one(int c, struct cp_opt *opt)
 		usage(stdout);
 		exit(0);
 	case 'V':
-		printf("dat-cp 1.2.0\n");
+		text_version("dat-cp");
 		exit(0);
 	default:
 		usage(stderr);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Adapters of the driver: the list, and the driver's data about each adapter. */
 #include <errno.h>
 #include <ifaddrs.h>

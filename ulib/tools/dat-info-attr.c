@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Prints the attributes of an adapter and its provider, according to a table of fields. */
 #include <inttypes.h>
 #include <stdio.h>

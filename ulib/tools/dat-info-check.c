@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * dat-info --check prints one line per check.  The line ends with advice if the result is not ok.
  */
@@ -75,7 +76,7 @@ int check_run(int json)
 	as_json = json;
 	if (json) {
 		json_open(NULL, '{');
-		json_str("version", INFO_VERSION);
+		json_str("version", DAT_LINUX_VERSION_STRING);
 		json_open("checks", '[');
 	}
 	check_kernel();

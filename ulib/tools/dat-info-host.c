@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Checks of the host and the user: kernel, modules, /dev/dat, locked memory. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * Checks of dat.conf: lines that are malformed or have no effect, and libraries that are missing.
  */

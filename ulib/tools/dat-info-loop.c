@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Check of an adapter: connect the adapter to itself, and send a message over the connection. */
 #include <string.h>
 

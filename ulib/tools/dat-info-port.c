@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * Checks of the ports of all RDMA devices.  If dat cannot use a port, the check reports the reason.
  */

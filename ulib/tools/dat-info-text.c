@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Conversion of values to text. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * Lists the processes that have /dev/dat open.  The driver shows their objects in /proc/PID/fdinfo.
  */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * dat-info - show DAT adapters, and find out why there are none
  *
@@ -226,7 +227,7 @@ static int document(const struct names *names, const struct entry *one, int deta
 	size_t i;
 
 	json_open(NULL, '{');
-	json_str("version", INFO_VERSION);
+	json_str("version", DAT_LINUX_VERSION_STRING);
 	json_bool("driver", names->driver >= 0);
 	json_open("adapters", '[');
 	for (i = 0; !one && i < names->n; i++)
@@ -324,7 +325,7 @@ int main(int argc, char **argv)
 			fputs(usage_text, stdout);
 			return 0;
 		case 'V':
-			printf("dat-info " INFO_VERSION "\n");
+			text_version("dat-info");
 			return 0;
 		default:
 			fputs(usage_text, stderr);

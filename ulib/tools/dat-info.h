@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Declarations of the parts of dat-info. */
 #ifndef TOOLS_DAT_INFO_H
 #define TOOLS_DAT_INFO_H
@@ -10,7 +11,6 @@
 #include <dat/udat.h>
 #include <rdma/dat_ioctl.h>
 
-#define INFO_VERSION	"1.2.0"
 
 /* ---- dat-info-text.c: conversion of values to text ---- */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /*
  * Time stamps in ticks.  A tick is a cycle of the cycle counter, if the compiler has a built-in
  * function to read it; otherwise a nanosecond.  Reading the cycle counter takes a few instructions.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * Counts the system calls of a program that receives messages in a steady state.  The client runs
  * as a child process, and ptrace() stops the child at every system call.  The child makes two

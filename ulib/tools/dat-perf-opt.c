@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Options of dat-perf, and the check of their combination. */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "dat-perf.h"
+#include "text.h"
 
 const char *const perf_op_names[] = { "send", "write", "read" };
 const char *const perf_test_names[] = { "lat", "bw", "recv" };
@@ -197,7 +199,7 @@ void perf_options(int argc, char **argv, struct perf *p)
 		if (parse_opt(c, p) || parse_arg(c, &p->args))
 			continue;
 		if (c == 'V')
-			printf("dat-perf 1.2.0\n");
+			text_version("dat-perf");
 		else
 			usage(c == 'h' ? stdout : stderr);
 		exit(c == 'h' || c == 'V' ? 0 : 2);

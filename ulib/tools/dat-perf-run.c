@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * The loops that are measured.  A loop does what a program would do for each message, and nothing
  * else.  It posts requests while the windows allow, reaps completions until there are none, and

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * Computes the lengths of the queues for a run, and checks them against the limits of the adapter.
  */

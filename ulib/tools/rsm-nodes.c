@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * rsm-nodes: loads the table of RSM nodes and the cluster key into the driver, and shows the table.
  */

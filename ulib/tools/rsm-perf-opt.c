@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* Options of rsm-perf, and the check of their combination. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "rsm-perf.h"
+#include "text.h"
 
 const char *const perf_op_names[] = { "put", "get", "putv", "getv", "memcpy" };
 const char *const perf_test_names[] = { "lat", "bw" };
@@ -196,7 +198,7 @@ void perf_options(int argc, char **argv, struct perf_opt *o)
 		if (parse_number(c, o) || parse_name(c, o) || parse_flag(c, o))
 			continue;
 		if (c == 'V')
-			printf("rsm-perf 1.2.0\n");
+			text_version("rsm-perf");
 		else
 			usage(c == 'h' ? stdout : stderr);
 		exit(c == 'h' || c == 'V' ? 0 : 2);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /* rsm-perf: measures the latency and the bandwidth of puts and gets. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Statistics of latencies, for dat-perf and rsm-perf. */
 #ifndef TOOLS_STATS_H
 #define TOOLS_STATS_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdint.h>
@@ -6,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <dat/dat_version.h>
 
 #include "text.h"
 
@@ -101,4 +104,9 @@ void text_check_stdout(const char *prog)
 {
 	prog_name = prog;
 	atexit(check_stdout);
+}
+
+void text_version(const char *prog)
+{
+	printf("%s " DAT_LINUX_VERSION_STRING "\n", prog);
 }

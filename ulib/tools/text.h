@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Output of untrusted text, and checks for errors of standard output. */
 #ifndef TOOLS_TEXT_H
 #define TOOLS_TEXT_H
@@ -17,6 +18,9 @@ void text_clean(char *s, int newlines);
 
 /* Print @s to standard output as a JSON string, with the quotes. */
 void text_json(const char *s);
+
+/* Print the name of a tool and the version of this package. */
+void text_version(const char *prog);
 
 /* Check standard output at exit: if the output could not be written, the exit status becomes 1. */
 void text_check_stdout(const char *prog);

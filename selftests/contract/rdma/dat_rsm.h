@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ((GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause) */
+/* Copyright (c) The dat authors */
 /*
  * ioctls of /dev/rsm, the device of Remote Shared Memory.
  *

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * blk-liar [-d IA] [-r] HOST PORT: send dat-blkd everything that the protocol forbids.  With -r,
  * test only that a read-only server refuses writes.

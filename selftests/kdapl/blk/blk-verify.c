@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * blk-verify SECONDS THREADS DEVICE: write to a device at random and verify what is read back.
  *

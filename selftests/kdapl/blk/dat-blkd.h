@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
 /* Faults that dat-blkd injects with --fault, for tests of its clients. */
 #ifndef DAT_BLKD_H
 #define DAT_BLKD_H

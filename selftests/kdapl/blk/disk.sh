@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
 #
 # Functions for the server, the disk and the results, shared by blk.sh and blk_faults.sh.
 here=$(cd "$(dirname "$0")" && pwd)

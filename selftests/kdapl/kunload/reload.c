@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
 /*
  * reload FILE NAME PARAMETERS ROUNDS LEAST SECONDS: load the module NAME from FILE and unload it,
  * ROUNDS times.  When SECONDS are over, end after fewer rounds, but not fewer than LEAST.

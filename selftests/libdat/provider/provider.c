@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * An independent provider, for registry.c.  It implements opening and closing an IA, consumer
  * contexts, EVDs, and EPs that send.  A send completes when the next event is dequeued.  All other

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /* Return codes of the test provider. */
 #ifndef TEST_PROVIDER_H
 #define TEST_PROVIDER_H

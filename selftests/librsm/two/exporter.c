@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /* Program on the exporting machine; see two.h. */
 #include <sys/reboot.h>
 

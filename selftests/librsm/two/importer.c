@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * Program on the importing machine; see two.h.  The tests must run in this order, because the last
  * test ends the exporter.

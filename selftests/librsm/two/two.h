@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
 /*
  * Tests with two machines: an importer, which runs the tests, and an exporter, which executes the
  * importer's commands.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
 /*
  * cp-peer - peer of dat-cp that violates the protocol; dat_cp.sh runs it
  *
