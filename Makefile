@@ -61,8 +61,8 @@ install: libs
 		$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/man/$$d && \
 		$(INSTALL) -m 644 $$d/* $(DESTDIR)$(PREFIX)/share/man/$$d/ || exit 1; done
 	$(INSTALL) -d $(DESTDIR)$(SYSUSERSDIR)
-	$(INSTALL) -m 644 $(DAT_TOP)/scripts/dat-sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/dat.conf
-	$(INSTALL) -m 644 $(DAT_TOP)/scripts/90-dat.rules $(DESTDIR)$(UDEVDIR)/
+	$(INSTALL) -m 644 $(DAT_TOP)/packaging/systemd/dat.sysusers $(DESTDIR)$(SYSUSERSDIR)/dat.conf
+	$(INSTALL) -m 644 $(DAT_TOP)/packaging/systemd/90-dat.rules $(DESTDIR)$(UDEVDIR)/
 
 clean:
 	rm -rf $(BUILD)
