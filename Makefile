@@ -6,10 +6,24 @@
 DAT_TOP := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 BUILD   := $(DAT_TOP)/build
 
-PREFIX  ?= /usr/local
-UDEVDIR ?= /usr/lib/udev/rules.d
-SYSUSERSDIR ?= /usr/lib/sysusers.d
-INSTALL ?= install
+VERSION := $(shell sed -n 's/^.define DAT_LINUX_VERSION_[MP][AIT][A-Z]*	//p' \
+	$(DAT_TOP)/include/dat/dat_version.h | paste -sd.)
+
+# Where `make install` puts things, below DESTDIR.
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR     ?= $(PREFIX)/share/man
+DOCDIR     ?= $(PREFIX)/share/doc/dat
+SRCDIR     ?= $(PREFIX)/src/dat-$(VERSION)
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+# udev and systemd read these folders of /usr and /usr/local; from another prefix, link them to /etc.
+SYSTEMDIR  ?= $(PREFIX)/lib
+UDEVDIR    ?= $(SYSTEMDIR)/udev/rules.d
+SYSUSERSDIR ?= $(SYSTEMDIR)/sysusers.d
+MODULESLOADDIR ?= $(SYSTEMDIR)/modules-load.d
+UNITDIR    ?= $(SYSTEMDIR)/systemd/system
 
 # The running kernel's headers, or else those of the kernel in the test VM.
 KDIR ?= $(firstword $(wildcard /lib/modules/$(shell uname -r)/build) \
@@ -22,7 +36,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install clean vm lint model check check-debug check-siw check-race build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install uninstall install-list dist clean vm lint model check check-debug check-siw check-race build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -46,23 +60,34 @@ ktest: modules
 	+$(MAKE) -C $(KDIR) M=$(KOBJ)/ktest DAT_TOP=$(DAT_TOP) \
 		KBUILD_EXTRA_SYMBOLS=$(KOBJ)/Module.symvers modules
 
+# Other modules that use kDAPL are built against Module.symvers.
 modules_install: modules
 	+$(KMAKE) modules_install KERNELRELEASE=$(KREL) INSTALL_MOD_PATH=$(DESTDIR)
+	install -D -m 644 $(KOBJ)/Module.symvers $(DESTDIR)/lib/modules/$(KREL)/dat/Module.symvers
 
 libs:
 	+$(MAKE) -C $(DAT_TOP)/ulib
 
+INSTALL_DIRS = DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' \
+	INCLUDEDIR='$(INCLUDEDIR)' MANDIR='$(MANDIR)' DOCDIR='$(DOCDIR)' SRCDIR='$(SRCDIR)' \
+	COMPLETIONDIR='$(COMPLETIONDIR)' UDEVDIR='$(UDEVDIR)' SYSUSERSDIR='$(SYSUSERSDIR)' \
+	MODULESLOADDIR='$(MODULESLOADDIR)' UNITDIR='$(UNITDIR)' VERSION='$(VERSION)'
+
 install: libs
-	+$(MAKE) -C $(DAT_TOP)/ulib install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/include/dat $(DESTDIR)$(UDEVDIR)
-	$(INSTALL) -m 644 $(wildcard $(DAT_TOP)/include/dat/*.h) $(DESTDIR)$(PREFIX)/include/dat/
-	$(INSTALL) -m 644 $(DAT_TOP)/include/rsmapi.h $(DESTDIR)$(PREFIX)/include/
-	cd $(DAT_TOP)/Documentation/man && for d in man*; do \
-		$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/man/$$d && \
-		$(INSTALL) -m 644 $$d/* $(DESTDIR)$(PREFIX)/share/man/$$d/ || exit 1; done
-	$(INSTALL) -d $(DESTDIR)$(SYSUSERSDIR)
-	$(INSTALL) -m 644 $(DAT_TOP)/packaging/systemd/dat.sysusers $(DESTDIR)$(SYSUSERSDIR)/dat.conf
-	$(INSTALL) -m 644 $(DAT_TOP)/packaging/systemd/90-dat.rules $(DESTDIR)$(UDEVDIR)/
+	$(INSTALL_DIRS) $(DAT_TOP)/packaging/install install
+
+uninstall:
+	$(INSTALL_DIRS) $(DAT_TOP)/packaging/install uninstall
+
+# Print the files of `make install`.
+install-list:
+	@$(INSTALL_DIRS) $(DAT_TOP)/packaging/install list
+
+# The sources of HEAD, as a maintainer of packages wants them.
+dist:
+	@mkdir -p $(BUILD)
+	git -C $(DAT_TOP) archive --prefix=dat-$(VERSION)/ HEAD | xz -T0 >$(BUILD)/dat-$(VERSION).tar.xz
+	@echo $(BUILD)/dat-$(VERSION).tar.xz
 
 clean:
 	rm -rf $(BUILD)
@@ -126,7 +151,10 @@ help:
 	@echo 'ktest            modules that test, measure and show kDAPL, into ktest/ beside dat.ko'
 	@echo 'libs             libdat, librsm and the tools, into build/ulib/'
 	@echo 'modules_install  install them for that kernel (DESTDIR=)'
-	@echo 'install          libraries, headers, manual pages, udev rule, group (DESTDIR=, PREFIX=$(PREFIX))'
+	@echo 'install          libraries, tools, headers, documents, udev rule, group, unit (DESTDIR=, PREFIX=$(PREFIX),'
+	@echo '                 LIBDIR=$(LIBDIR), SYSTEMDIR=$(SYSTEMDIR), ...; the Makefile lists all)'
+	@echo 'uninstall        remove what install has put there'
+	@echo 'dist             build/dat-$(VERSION).tar.xz, the sources of HEAD'
 	@echo 'lint             warnings, sparse, checkpatch, shellcheck, header checks'
 	@echo 'model            the ring protocol, by a model checker (part of lint)'
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
