@@ -36,7 +36,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install uninstall install-list dist clean vm lint model check check-debug check-siw check-race build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist clean vm lint model check check-debug check-siw check-race build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -79,9 +79,16 @@ install: libs
 uninstall:
 	$(INSTALL_DIRS) $(DAT_TOP)/packaging/install uninstall
 
+# The sources of the modules, for `dkms install dat/$(VERSION)`.
+install-dkms:
+	$(INSTALL_DIRS) $(DAT_TOP)/packaging/install install dkms
+
 # Print the files of `make install`.
 install-list:
 	@$(INSTALL_DIRS) $(DAT_TOP)/packaging/install list
+
+version:
+	@echo $(VERSION)
 
 # The sources of HEAD, as a maintainer of packages wants them.
 dist:
@@ -153,6 +160,7 @@ help:
 	@echo 'modules_install  install them for that kernel (DESTDIR=)'
 	@echo 'install          libraries, tools, headers, documents, udev rule, group, unit (DESTDIR=, PREFIX=$(PREFIX),'
 	@echo '                 LIBDIR=$(LIBDIR), SYSTEMDIR=$(SYSTEMDIR), ...; the Makefile lists all)'
+	@echo 'install-dkms     the sources of the modules, for dkms; see Documentation/install.rst'
 	@echo 'uninstall        remove what install has put there'
 	@echo 'dist             build/dat-$(VERSION).tar.xz, the sources of HEAD'
 	@echo 'lint             warnings, sparse, checkpatch, shellcheck, header checks'
