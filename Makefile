@@ -36,7 +36,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist clean vm lint model check check-debug check-siw check-race build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-race build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -95,6 +95,16 @@ dist:
 	@mkdir -p $(BUILD)
 	git -C $(DAT_TOP) archive --prefix=dat-$(VERSION)/ HEAD | xz -T0 >$(BUILD)/dat-$(VERSION).tar.xz
 	@echo $(BUILD)/dat-$(VERSION).tar.xz
+
+deb:
+	$(DAT_TOP)/packaging/deb
+
+rpm:
+	$(DAT_TOP)/packaging/rpm/build
+
+# The Debian packages, installed, upgraded and removed in roots and a VM.
+check-packages:
+	$(DAT_TOP)/scripts/test-packages
 
 clean:
 	rm -rf $(BUILD)
@@ -163,6 +173,9 @@ help:
 	@echo 'install-dkms     the sources of the modules, for dkms; see Documentation/install.rst'
 	@echo 'uninstall        remove what install has put there'
 	@echo 'dist             build/dat-$(VERSION).tar.xz, the sources of HEAD'
+	@echo 'deb              packages for the Debian that this is, from HEAD, into build/deb/'
+	@echo 'rpm              RPM packages from HEAD, into build/rpm/'
+	@echo 'check-packages   build the Debian packages, install, upgrade and purge them in clean roots'
 	@echo 'lint             warnings, sparse, checkpatch, shellcheck, header checks'
 	@echo 'model            the ring protocol, by a model checker (part of lint)'
 	@echo 'check            lint, and the tests in a VM with the stock kernel'
