@@ -6,53 +6,20 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/keyctl.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <rdma/dat_rsm.h>
 #include <rsmapi.h>
 
 #include "../common/dev.h"
 #include "rsm-error.h"
+#include "rsm-nodes.h"
 
-#define FILE_NAME	"/etc/rsm/rsm.nodes"
-#define KEY_DIR		"/etc/rsm"
-#define KEY_FILE	KEY_DIR "/cluster.key"
-#define KEY_NAME	"rsm:cluster"
-#define KEY_BYTES	32	/* bytes of a new key, and minimum of the driver */
-#define KEY_BYTES_MAX	128
-#define BLANKS		" \t\r\n"
-#define WORDS		4
-
-/*
- * struct nodes - contents of a table file
- * @name: name of the file
- * @line: number of the current line, from 1
- * @has_local: flag: the file contains the id of this node
- * @local: id of this node
- * @count: number of elements in @list
- * @list: array of nodes
- */
-struct nodes {
-	const char		*name;
-	unsigned int		line;
-	int			has_local;
-	uint32_t		local;
-	uint32_t		count;
-	struct dat_rsm_node	*list;
-};
-
-static void __attribute__((format(printf, 1, 2), noreturn)) die(const char *fmt, ...)
+void die(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -64,147 +31,9 @@ static void __attribute__((format(printf, 1, 2), noreturn)) die(const char *fmt,
 	exit(1);
 }
 
-static void __attribute__((noreturn)) bad_line(const struct nodes *n, const char *why)
-{
-	die("%s:%u: %s", n->name, n->line, why);
-}
-
-/* Functions that read the table. */
-
-static int number(const char *word, unsigned long max, uint32_t *out)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(word, &end, 10);
-	if (*word < '0' || *word > '9' || *end || errno || value > max)
-		return -1;
-	*out = (uint32_t)value;
-	return 0;
-}
-
-/* Parse an IPv6 address.  A link-local address ends with '%' and the name of an interface. */
-static int address6(const char *word, struct dat_rsm_node *e)
-{
-	struct addrinfo hints = {
-		.ai_family = AF_INET6, .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM,
-	};
-	const struct sockaddr_in6 *in6;
-	struct addrinfo *ai;
-
-	if (getaddrinfo(word, NULL, &hints, &ai))
-		return -1;
-	in6 = (const struct sockaddr_in6 *)ai->ai_addr;
-	memcpy(e->addr, &in6->sin6_addr, sizeof(in6->sin6_addr));
-	e->scope = in6->sin6_scope_id;
-	e->family = AF_INET6;
-	freeaddrinfo(ai);
-	return 0;
-}
-
-static int address(const char *word, struct dat_rsm_node *e)
-{
-	if (inet_pton(AF_INET, word, e->addr) != 1)
-		return address6(word, e);
-	e->family = AF_INET;
-	return 0;
-}
-
-static void read_node(struct nodes *n, char *const *words)
-{
-	struct dat_rsm_node e = {};
-	uint32_t unit, i;
-
-	if (number(words[1], DAT_RSM_MAX_NODE, &e.node))
-		bad_line(n, "the node's id is no number from 0 to 64");
-	if (strncasecmp(words[2], "rdma", 4) || number(words[2] + 4, UINT32_MAX - 1, &unit))
-		bad_line(n, "the controller is not one like rdma0");
-	e.ctlr = unit + 1;
-	if (address(words[3], &e))
-		bad_line(n, "the address is no number of IPv4 or IPv6");
-	for (i = 0; i < n->count; i++)
-		if (n->list[i].node == e.node && n->list[i].ctlr == e.ctlr)
-			bad_line(n, "this controller leads to this node already");
-	n->list = realloc(n->list, (n->count + 1) * sizeof(e));
-	if (!n->list)
-		die("no memory");
-	n->list[n->count++] = e;
-}
-
-static void read_local(struct nodes *n, char *const *words)
-{
-	if (n->has_local)
-		bad_line(n, "this node has an id already");
-	if (number(words[1], DAT_RSM_MAX_NODE, &n->local))
-		bad_line(n, "the id is no number from 0 to 64");
-	n->has_local = 1;
-}
-
-/* Split a line into words.  Returns the number of words, which may exceed WORDS. */
-static int split(char *text, char **words)
-{
-	char *save, *word = strtok_r(text, BLANKS, &save);
-	int count = 0;
-
-	while (word && *word != '#') {
-		if (count < WORDS)
-			words[count] = word;
-		count++;
-		word = strtok_r(NULL, BLANKS, &save);
-	}
-	return count;
-}
-
-static void read_line(struct nodes *n, char *text)
-{
-	char *words[WORDS];
-	int count = split(text, words);
-
-	if (!count)
-		return;
-	if (count == 4 && !strcmp(words[0], "node"))
-		read_node(n, words);
-	else if (count == 2 && !strcmp(words[0], "local"))
-		read_local(n, words);
-	else
-		bad_line(n, "neither \"node ID CONTROLLER ADDRESS\" nor \"local ID\"");
-}
-
-static void __attribute__((noreturn)) no_file(const char *name)
-{
-	const char *why = strerror(errno);
-
-	if (!strcmp(name, FILE_NAME) && errno == ENOENT)
-		die("%s: %s; see rsm.nodes(5). A node that is alone needs none", name, why);
-	die("%s: %s", name, why);
-}
-
-static void read_file(struct nodes *n)
-{
-	FILE *f = strcmp(n->name, "-") ? fopen(n->name, "re") : stdin;
-	char *text = NULL;
-	size_t size = 0;
-	ssize_t len;
-
-	if (!f)
-		no_file(n->name);
-	for (n->line = 1; (len = getline(&text, &size, f)) >= 0; n->line++) {
-		if (strlen(text) != (size_t)len)
-			bad_line(n, "there is a NUL in it");
-		read_line(n, text);
-	}
-	/* Do not load an incomplete table, because the new table replaces the old table. */
-	if (!feof(f))
-		die("%s: %s", n->name, strerror(errno));
-	free(text);
-	if (f != stdin)
-		fclose(f);
-}
-
 /* Functions that call the driver. */
 
-static int device(void)
+int device(void)
 {
 	int fd = du_dev_open(DU_DEV_RSM, 0);
 
@@ -234,7 +63,7 @@ static const char *reason(const struct dat_rsm_nodes *arg)
 	}
 }
 
-static void call(int fd, struct dat_rsm_nodes *arg)
+void call(int fd, struct dat_rsm_nodes *arg)
 {
 	int ret = du_ioctl(fd, DAT_IOC_RSM_NODES, arg);
 
@@ -245,26 +74,6 @@ static void call(int fd, struct dat_rsm_nodes *arg)
 						       strerror(-ret));
 }
 
-static void load(const char *name)
-{
-	struct nodes n = { .name = name };
-	struct dat_rsm_nodes arg = { .size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE };
-	int fd;
-
-	read_file(&n);
-	if (n.has_local) {
-		arg.flags |= DAT_RSM_NODES_LOCAL;
-		arg.local = n.local;
-	}
-	arg.count = n.count;
-	arg.list = (uintptr_t)n.list;
-	arg.entry_size = sizeof(*n.list);
-	fd = device();
-	call(fd, &arg);
-	close(fd);
-	free(n.list);
-}
-
 static void clear(void)
 {
 	struct dat_rsm_nodes arg = { .size = sizeof(arg), .flags = DAT_RSM_NODES_TABLE };
@@ -272,159 +81,6 @@ static void clear(void)
 
 	call(fd, &arg);
 	close(fd);
-}
-
-/* Functions for the cluster key. */
-
-/* Make a random key as text: 64 hexadecimal digits and a newline. */
-static void key_make(char *text)
-{
-	unsigned char key[KEY_BYTES];
-	size_t i;
-
-	if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
-		die("getrandom: %s", strerror(errno));
-	for (i = 0; i < sizeof(key); i++)
-		sprintf(text + 2 * i, "%02x", key[i]);
-	strcat(text, "\n");
-	explicit_bzero(key, sizeof(key));
-}
-
-static int write_all(int fd, const char *text, size_t len)
-{
-	ssize_t n;
-
-	for (; len; text += n, len -= (size_t)n) {
-		n = write(fd, text, len);
-		if (n < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Write and sync the file.  Closes the file also after an error. */
-static int key_write(int fd, const char *text)
-{
-	int ret = write_all(fd, text, strlen(text)) || fchmod(fd, 0600) || fsync(fd);
-
-	return close(fd) || ret ? -1 : 0;
-}
-
-/*
- * Create the key file, or replace it with --force.  The key is first written to a temporary file,
- * so that no reader sees an incomplete key.  After a failure, the temporary file is removed.
- */
-static void keygen(const char *name, int force)
-{
-	char text[2 * KEY_BYTES + 2] = "", *tmp;
-	int fd, err;
-
-	if (!strcmp(name, KEY_FILE) && mkdir(KEY_DIR, 0755) && errno != EEXIST)
-		die("%s: %s", KEY_DIR, strerror(errno));
-	if (asprintf(&tmp, "%s.XXXXXX", name) < 0)
-		die("no memory");
-	key_make(text);
-	fd = mkostemp(tmp, O_CLOEXEC);
-	if (fd < 0)
-		die("%s: %s", name, strerror(errno));
-	/*
-	 * Without --force, use link(), which fails if the file exists.  rename() would replace the
-	 * file.
-	 */
-	err = key_write(fd, text) || (force ? rename(tmp, name) : link(tmp, name)) ? errno : 0;
-	explicit_bzero(text, sizeof(text));
-	if (err || !force)
-		unlink(tmp);
-	if (err == EEXIST)
-		die("%s exists: nodes that have it won't know those that have another one; see --force",
-		    name);
-	if (err)
-		die("%s: %s", name, strerror(err));
-	free(tmp);
-}
-
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/*
- * Refuse a key file that other users can read or write, because a host with the key can pose as a
- * node of the cluster.  Refuse an owner other than root and the current user, because the owner can
- * change the key.
- */
-static void key_file_check(const char *name, int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		die("%s: %s", name, strerror(errno));
-	if (st.st_uid && st.st_uid != geteuid())
-		die("%s: it belongs to user %u, who may change it; see whose key it is, then 'chown 0 %s'",
-		    name, st.st_uid, name);
-	if (S_ISREG(st.st_mode) && st.st_mode & 077)
-		die("%s: others than its owner can read or write it", name);
-}
-
-static size_t key_read(const char *name, unsigned char *key)
-{
-	char text[2 * KEY_BYTES_MAX + 2];
-	size_t len, i;
-	FILE *f = strcmp(name, "-") ? fopen(name, "re") : stdin;
-
-	if (!f)
-		die("%s: %s%s", name, strerror(errno),
-		    errno == ENOENT ? "; 'rsm-nodes keygen' makes it, once for all nodes" : "");
-	if (f != stdin)
-		key_file_check(name, fileno(f));
-	setbuf(f, NULL);
-	len = fread(text, 1, sizeof(text), f);
-	if (len && text[len - 1] == '\n')
-		len--;
-	if (len < 2 * KEY_BYTES || len > 2 * KEY_BYTES_MAX || len % 2)
-		die("%s: no key of %d to %d bytes in hexadecimal digits", name, KEY_BYTES,
-		    KEY_BYTES_MAX);
-	for (i = 0; i < len; i++)
-		if (digit(text[i]) < 0)
-			die("%s: there is something else than hexadecimal digits in it", name);
-	for (i = 0; i < len / 2; i++)
-		key[i] = (unsigned char)(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
-	explicit_bzero(text, sizeof(text));
-	if (f != stdin)
-		fclose(f);
-	return len / 2;
-}
-
-/*
- * Make a key the cluster key, or remove the cluster key if @serial is 0.  The driver takes a
- * reference to the key, because this process's keyring is destroyed when the process exits.
- */
-static void key_set(int32_t serial)
-{
-	struct dat_rsm_nodes arg = {
-		.size = sizeof(arg), .flags = DAT_RSM_NODES_KEY, .key = serial,
-	};
-	int fd = device();
-
-	call(fd, &arg);
-	close(fd);
-}
-
-static void key_load(const char *name)
-{
-	unsigned char key[KEY_BYTES_MAX];
-	size_t len = key_read(name, key);
-	long serial;
-
-	serial = syscall(SYS_add_key, "logon", KEY_NAME, key, len, KEY_SPEC_PROCESS_KEYRING);
-	explicit_bzero(key, sizeof(key));
-	if (serial < 0)
-		die("the kernel takes no key: %s", strerror(errno));
-	key_set((int32_t)serial);
 }
 
 static void trust_network(int on)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Copyright (c) The dat authors */
+/*
+ * rsm-nodes: declarations that the files share.
+ *
+ *   rsm-nodes.c	commands, calls of the driver, output
+ *   rsm-nodes-file.c	the file with the table of nodes
+ *   rsm-nodes-key.c	the cluster key
+ */
+#ifndef RSM_NODES_H
+#define RSM_NODES_H
+
+#include <stdint.h>
+
+#include <rdma/dat_rsm.h>
+
+#define FILE_NAME	"/etc/rsm/rsm.nodes"
+#define KEY_DIR		"/etc/rsm"
+#define KEY_FILE	KEY_DIR "/cluster.key"
+
+/* rsm-nodes.c: all of these functions exit with status 1 after an error */
+void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Returns a file descriptor of the driver. */
+int device(void);
+void call(int fd, struct dat_rsm_nodes *arg);
+
+/* rsm-nodes-file.c */
+void load(const char *name);
+
+/* rsm-nodes-key.c */
+/*
+ * Create the key file, or replace it if @force is set.  The key is first written to a temporary
+ * file, so that no reader sees an incomplete key.  After a failure, the temporary file is removed.
+ */
+void keygen(const char *name, int force);
+void key_load(const char *name);
+/*
+ * Make a key the cluster key, or remove the cluster key if @serial is 0.  The driver takes a
+ * reference to the key, because this process's keyring is destroyed when the process exits.
+ */
+void key_set(int32_t serial);
+
+#endif /* RSM_NODES_H */
