@@ -172,10 +172,43 @@ setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null &&
 	says CAP_SYS_ADMIN
 result "trust takes an administrator"
 
-nodes frobnicate
-[ $? = 2 ] && nodes
-[ $? = 2 ] && nodes show more
-[ $? = 2 ] && says "^usage:" && nodes --help && prints "^usage:"
-result "wrong usage ends with 2"
+nodes trust-network on && nodes key "$key" && nodes load - <<-'END' &&
+	local 7
+	node 1 rdma0 10.1.0.1
+	node 2 rdma1 fe80::2%lo
+	END
+	nodes show --json && [ "$(<"$tmp/out")" = '{"local":7,"cluster_key":true,"trust_network":true,"nodes":[{"node":1,"controller":"rdma0","address":"10.1.0.1"},{"node":2,"controller":"rdma1","address":"fe80::2%lo"}]}' ] &&
+	nodes clear && nodes trust-network off && nodes key --forget && nodes -j show &&
+	[ "$(<"$tmp/out")" = '{"local":7,"cluster_key":false,"trust_network":false,"nodes":[]}' ]
+result "show prints JSON"
+
+nodes status --json && [ "$(<"$tmp/out")" = '{"local":7,"controllers":[]}' ] && [ ! -s "$tmp/err" ]
+result "status prints JSON"
+
+# wrong TEXT ARGUMENT...: the message is one line with TEXT and a hint, and nothing is done.
+wrong() {
+	local text=$1 rc=0 lines
+	shift
+	nodes "$@" || rc=$?
+	mapfile -t lines <"$tmp/err"
+	[ $rc = 2 ] && [ ! -s "$tmp/out" ] && [ ${#lines[@]} = 1 ] &&
+		[[ ${lines[0]} == "rsm-nodes: "*"$text"*"; see rsm-nodes --help" ]] && return
+	echo "# '$*' ended with $rc"
+	return 1
+}
+
+wrong "a command is missing" && wrong "no command 'frobnicate'" frobnicate &&
+	wrong "no use for 'more'" show more && wrong "no option --nonsense" show --nonsense &&
+	wrong "no option -x" -jx show && wrong "several options" --for key &&
+	wrong "takes no argument" show --json=yes && wrong "is for show and status" load --json &&
+	wrong "is for keygen" --force show && wrong "is for key" keygen --forget &&
+	wrong "takes no FILE" key --forget "$key" && wrong "on or off" trust-network &&
+	wrong "on or off" trust-network maybe && shown "local 7"
+result "wrong usage ends with 2 and a hint, and nothing is done"
+
+nodes --help && prints "^usage: rsm-nodes show" && nodes --version &&
+	prints "^rsm-nodes [0-9]+\.[0-9]+\.[0-9]+$" && ! "$bin/rsm-nodes" --version >/dev/full 2>"$tmp/err" &&
+	says "cannot write"
+result "help and version are printed"
 
 echo "1..$n"

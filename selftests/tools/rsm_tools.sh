@@ -146,6 +146,11 @@ files() { # CONTROLLER
 		has "$tmp/second" '4097 bytes put in [0-9.]+ s and got back in [0-9.]+ s, equal, in 2 vectors'
 }
 
+status_json() { # CONTROLLER
+	"$bin/rsm-nodes" status --json >"$tmp/out" 2>"$tmp/err" &&
+		has "$tmp/out" "^\{\"local\":0,\"controllers\":\[\{\"name\":\"$1\",\"nodes\":\[\{\"node\":0,\"state\":\"active\"\}.*\]\}\]\}\$"
+}
+
 # The first rsm-hello prints the arguments that the second rsm-hello needs to connect.
 hello() { # CONTROLLER
 	serve "$examples/rsm-hello" "$1" || return 1
@@ -169,7 +174,7 @@ scatter_usage() {
 }
 
 echo "TAP version 13"
-echo "1..10"
+echo "1..11"
 operations
 result "every operation is measured in every way"
 json
@@ -186,5 +191,6 @@ on_adapter files "rsm-scatter: and so they do over an adapter"
 hello loopback
 result "rsm-hello: a text arrives"
 on_adapter hello "rsm-hello: and so it does over an adapter"
+on_adapter status_json "rsm-nodes: the status of an adapter is JSON"
 scatter_usage
 result "rsm-scatter: wrong usage and errors are told"

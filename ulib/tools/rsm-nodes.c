@@ -4,20 +4,19 @@
  * rsm-nodes: loads the table of RSM nodes and the cluster key into the driver, and shows the table.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
-#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <rsmapi.h>
-
 #include "../common/dev.h"
-#include "rsm-error.h"
+#include "opt.h"
 #include "rsm-nodes.h"
+#include "text.h"
+
+#define PROG	"rsm-nodes"
 
 void die(const char *fmt, ...)
 {
@@ -30,8 +29,6 @@ void die(const char *fmt, ...)
 	fputc('\n', stderr);
 	exit(1);
 }
-
-/* Functions that call the driver. */
 
 int device(void)
 {
@@ -95,130 +92,179 @@ static void trust_network(int on)
 	close(fd);
 }
 
-static void print_state(uint32_t state)
+static const char usage_text[] =
+"usage: rsm-nodes show [--json]              print the id, the key's state and the table\n"
+"       rsm-nodes status [--json]            print which nodes answer\n"
+"       rsm-nodes load [FILE]                load " FILE_NAME " or FILE\n"
+"       rsm-nodes clear                      empty the table\n"
+"       rsm-nodes keygen [--force] [FILE]    make " KEY_FILE " or FILE\n"
+"       rsm-nodes key [FILE | --forget]      load " KEY_FILE " or FILE\n"
+"       rsm-nodes trust-network on | off     believe all nodes that have this setting\n"
+"\n"
+"  -j, --json       a JSON object\n"
+"      --force      replace the file\n"
+"      --forget     have the kernel forget its key\n"
+"  -h, --help       this text\n"
+"      --version    the version\n"
+"\n"
+"load and key read standard input if FILE is '-'.\n"
+"Exit status: 0, or 1 after an error; 2 for wrong usage.\n";
+
+#define OPT_FORCE	OPT_LONG
+#define OPT_FORGET	(OPT_LONG + 1)
+#define OPT_VERSION	(OPT_LONG + 2)
+
+static const struct option long_options[] = {
+	{ "json",	no_argument,	NULL, 'j' },
+	{ "force",	no_argument,	NULL, OPT_FORCE },
+	{ "forget",	no_argument,	NULL, OPT_FORGET },
+	{ "help",	no_argument,	NULL, 'h' },
+	{ "version",	no_argument,	NULL, OPT_VERSION },
+	{ NULL,		0,		NULL, 0 },
+};
+
+/*
+ * struct args - the command line
+ * @json, @force, @forget: flags: these options are there
+ * @arg: argument of the command, or NULL
+ */
+struct args {
+	int		json;
+	int		force;
+	int		forget;
+	const char	*arg;
+};
+
+static void run_show(const struct args *a)
 {
-	if (state & DAT_RSM_NODE_TRUSTS)
-		puts("# trust-network on: other nodes prove nothing");
-	else if (state & DAT_RSM_NODE_KEYED)
-		puts("# cluster key set");
-	else
-		puts("# no cluster key: adapters are not used");
+	show(a->json);
 }
 
-static void print_node(const struct dat_rsm_node *e)
+static void run_status(const struct args *a)
 {
-	char text[INET6_ADDRSTRLEN] = "?", scope[IF_NAMESIZE];
-
-	inet_ntop((int)e->family, e->addr, text, sizeof(text));
-	printf("node %u rdma%u %s", e->node, e->ctlr - 1, text);
-	if (e->scope)
-		printf("%%%s", if_indextoname(e->scope, scope) ? scope : "?");
-	putchar('\n');
+	status(a->json);
 }
 
-/* Print the table in the format of the table file. */
-static void show(void)
+static void run_load(const struct args *a)
 {
-	struct dat_rsm_node *list = NULL;
-	struct dat_rsm_nodes arg = { .size = sizeof(arg), .entry_size = sizeof(*list) };
-	uint32_t room, i;
-	int fd = device();
-
-	do {
-		room = arg.count;
-		list = realloc(list, (room + 1) * sizeof(*list));
-		if (!list)
-			die("no memory");
-		arg.list = (uintptr_t)list;
-		arg.state = 0;
-		call(fd, &arg);
-	} while (arg.count > room);
-	printf("local %u\n", arg.local);
-	print_state(arg.state);
-	for (i = 0; i < arg.count; i++)
-		print_node(&list[i]);
-	free(list);
-	close(fd);
+	load(a->arg ? a->arg : FILE_NAME);
 }
 
-static void print_controller(const rsm_connections_t *c)
+static void run_clear(const struct args *a)
 {
-	int i;
-
-	for (i = 0; i < c->hdr.remote_cntlr_count; i++)
-		printf("%s node %u %s\n", c->hdr.cntlr_name, c->remote_cntlr[i].remote_nodeid,
-		       c->remote_cntlr[i].connection_state == RSM_CONNECTION_ACTIVE ?
-		       "active" : "down");
+	(void)a;
+	clear();
 }
 
-static void status(void)
+static void run_keygen(const struct args *a)
 {
-	rsm_topology_t *t;
-	uint_t i;
-	int ret;
-
-	ret = rsm_get_interconnect_topology(&t);
-	if (ret)
-		die("the topology can't be had, %s (%d): %s", rsm_error_name(ret), ret,
-		    rsm_error_advice(ret));
-	printf("local %u\n", t->topology_hdr.local_nodeid);
-	if (!t->topology_hdr.local_cntlr_count)
-		fputs("rsm-nodes: there is no RDMA adapter here, so loopback is the only controller\n",
-		      stderr);
-	for (i = 0; i < t->topology_hdr.local_cntlr_count; i++)
-		print_controller(t->connections[i]);
-	rsm_free_interconnect_topology(t);
+	keygen(a->arg ? a->arg : KEY_FILE, a->force);
 }
 
-static void __attribute__((noreturn)) usage(FILE *f, int ret)
+static void run_key(const struct args *a)
 {
-	fputs("usage: rsm-nodes show\n"
-	      "       rsm-nodes status\n"
-	      "       rsm-nodes load [FILE]     " FILE_NAME "; - is standard input\n"
-	      "       rsm-nodes clear\n"
-	      "       rsm-nodes keygen [--force] [FILE]     " KEY_FILE "\n"
-	      "       rsm-nodes key [FILE | --forget]       " KEY_FILE "; - is standard input\n"
-	      "       rsm-nodes trust-network on | off\n", f);
-	exit(ret);
-}
-
-/* Run a command that concerns the key.  Returns 0 if it is another command. */
-static int key_command(int argc, char **argv)
-{
-	const char *last = argv[argc - 1];
-	int force = argc > 2 && !strcmp(argv[2], "--force");
-
-	if (!strcmp(argv[1], "keygen") && argc <= 3 + force)
-		keygen(argc == 3 + force ? last : KEY_FILE, force);
-	else if (!strcmp(argv[1], "key") && argc == 3 && !strcmp(last, "--forget"))
+	if (a->forget && a->arg)
+		opt_wrong(PROG, "--forget takes no FILE, but there is '%s'", a->arg);
+	if (a->forget)
 		key_set(0);
-	else if (!strcmp(argv[1], "key") && argc <= 3)
-		key_load(argc == 3 ? last : KEY_FILE);
-	else if (!strcmp(argv[1], "trust-network") && argc == 3 &&
-		 (!strcmp(last, "on") || !strcmp(last, "off")))
-		trust_network(!strcmp(last, "on"));
 	else
-		return 0;
-	return 1;
+		key_load(a->arg ? a->arg : KEY_FILE);
+}
+
+static void run_trust(const struct args *a)
+{
+	int on = a->arg && !strcmp(a->arg, "on");
+
+	if (!on && (!a->arg || strcmp(a->arg, "off")))
+		opt_wrong(PROG, "trust-network wants on or off, not '%s'", a->arg ? a->arg : "");
+	trust_network(on);
+}
+
+/*
+ * struct command - a command
+ * @name: its name
+ * @run: function that runs it
+ * @arg: flag: the command takes an argument
+ * @json, @force, @forget: flags: the command takes these options
+ */
+static const struct command {
+	const char	*name;
+	void		(*run)(const struct args *a);
+	int		arg;
+	int		json;
+	int		force;
+	int		forget;
+} commands[] = {
+	{ .name = "show",		.run = run_show,	.json = 1 },
+	{ .name = "status",	.run = run_status,	.json = 1 },
+	{ .name = "load",	.run = run_load,	.arg = 1 },
+	{ .name = "clear",	.run = run_clear },
+	{ .name = "keygen",	.run = run_keygen,	.arg = 1, .force = 1 },
+	{ .name = "key",	.run = run_key,		.arg = 1, .forget = 1 },
+	{ .name = "trust-network", .run = run_trust,	.arg = 1 },
+};
+
+static const struct command *find_command(const char *name)
+{
+	size_t i;
+
+	if (!name)
+		opt_wrong(PROG, "a command is missing");
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	opt_wrong(PROG, "there is no command '%s'", name);
+}
+
+static void parse(int argc, char **argv, struct args *a)
+{
+	int c;
+
+	while ((c = opt_next(PROG, argc, argv, long_options)) != -1) {
+		switch (c) {
+		case 'j':
+			a->json = 1;
+			break;
+		case OPT_FORCE:
+			a->force = 1;
+			break;
+		case OPT_FORGET:
+			a->forget = 1;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			exit(0);
+		case OPT_VERSION:
+			text_version(PROG);
+			exit(0);
+		}
+	}
+}
+
+static void check(const struct command *c, const struct args *a, int extra, char **words)
+{
+	if (a->json && !c->json)
+		opt_wrong(PROG, "--json is for show and status");
+	if (a->force && !c->force)
+		opt_wrong(PROG, "--force is for keygen");
+	if (a->forget && !c->forget)
+		opt_wrong(PROG, "--forget is for key");
+	if (extra > c->arg)
+		opt_wrong(PROG, "%s has no use for '%s'", c->name, words[c->arg]);
 }
 
 int main(int argc, char **argv)
 {
-	const char *what = argc > 1 ? argv[1] : "";
+	const struct command *c;
+	struct args a = { 0 };
+	int extra;
 
-	if (!strcmp(what, "--help") || !strcmp(what, "-h"))
-		usage(stdout, 0);
-	if (!strcmp(what, "load") && argc <= 3)
-		load(argc == 3 ? argv[2] : FILE_NAME);
-	else if (!strcmp(what, "show") && argc == 2)
-		show();
-	else if (!strcmp(what, "status") && argc == 2)
-		status();
-	else if (!strcmp(what, "clear") && argc == 2)
-		clear();
-	else if (argc < 2 || !key_command(argc, argv))
-		usage(stderr, 2);
-	if (fflush(stdout))
-		die("standard output: %s", strerror(errno));
+	text_check_stdout(PROG);
+	parse(argc, argv, &a);
+	c = find_command(argv[optind]);
+	extra = argc - optind - 1;
+	check(c, &a, extra, argv + optind + 1);
+	a.arg = extra ? argv[optind + 1] : NULL;
+	c->run(&a);
 	return 0;
 }

@@ -3,9 +3,10 @@
 /*
  * rsm-nodes: declarations that the files share.
  *
- *   rsm-nodes.c	commands, calls of the driver, output
+ *   rsm-nodes.c	options and commands, and calls of the driver
  *   rsm-nodes-file.c	the file with the table of nodes
  *   rsm-nodes-key.c	the cluster key
+ *   rsm-nodes-show.c	output of the table and of the topology
  */
 #ifndef RSM_NODES_H
 #define RSM_NODES_H
@@ -39,5 +40,9 @@ void key_load(const char *name);
  * reference to the key, because this process's keyring is destroyed when the process exits.
  */
 void key_set(int32_t serial);
+
+/* rsm-nodes-show.c: @json: flag: print a JSON object */
+void show(int json);
+void status(int json);
 
 #endif /* RSM_NODES_H */

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opt.h"
+
+void opt_wrong(const char *prog, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s: ", prog);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "; see %s --help\n", prog);
+	exit(2);
+}
+
+/* Make the argument of getopt_long() for short options: its ':' makes it print no message. */
+static void short_options(const struct option *table, char text[128])
+{
+	size_t n = 0;
+
+	text[n++] = ':';
+	for (; table->name; table++) {
+		if (table->val >= OPT_LONG || n > 124)
+			continue;
+		text[n++] = (char)table->val;
+		if (table->has_arg == required_argument)
+			text[n++] = ':';
+	}
+	text[n] = 0;
+}
+
+static const struct option *option_of(const struct option *table, int val)
+{
+	while (table->name && table->val != val)
+		table++;
+	return table->name ? table : NULL;
+}
+
+/*
+ * Report why getopt_long() has returned @c.  It sets optopt to the value of an option that is in
+ * the table, to an unknown short option, or to 0 after an unknown or ambiguous long option.
+ */
+static void __attribute__((noreturn)) report(const char *prog, int c, char *word,
+					     const struct option *table)
+{
+	const struct option *o = optopt ? option_of(table, optopt) : NULL;
+	size_t len = strcspn(word, "=");
+	int likely = 0;
+
+	if (o && c == ':')
+		opt_wrong(prog, "--%s wants an argument", o->name);
+	if (o)
+		opt_wrong(prog, "--%s takes no argument", o->name);
+	if (optopt)
+		opt_wrong(prog, "there is no option -%c", optopt);
+	for (; table->name; table++)
+		likely += len > 2 && !strncmp(word + 2, table->name, len - 2);
+	opt_wrong(prog, likely > 1 ? "%s may be several options" : "there is no option %s", word);
+}
+
+int opt_next(const char *prog, int argc, char **argv, const struct option *table)
+{
+	char text[128];
+	int c;
+
+	short_options(table, text);
+	opterr = 0;
+	c = getopt_long(argc, argv, text, table, NULL);
+	if (c == '?' || c == ':')
+		report(prog, c, argv[optind - 1], table);
+	return c;
+}
