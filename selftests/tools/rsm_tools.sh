@@ -111,13 +111,15 @@ latency_is_sorted() {
 }
 
 wrong_usage() {
-	local args words
+	local args words lines
 	for args in "-o nonsense" "-t nonsense" "-s 0" "-s 67108865" "-s x" "-n 0" "-n -1" "-e 0 -o putv" \
 		"-e 17 -o putv" "-e 4" "-l" "-a -s 8" "-o get -W" "-o memcpy -x" "-i 1" "-i 1:" "-i 1:x" \
 		"-i 65:1" "-i 0:0" "-k -i 0:1" "--nonsense" "extra"; do
 		read -ra words <<<"$args"
 		status 2 perf "${words[@]}" || return 1
-		[ -s "$tmp/err" ] && [ ! -s "$tmp/out" ] || return 1
+		mapfile -t lines <"$tmp/err"
+		[ ${#lines[@]} = 1 ] && [[ ${lines[0]} == "rsm-perf: "*"; see rsm-perf --help" ]] &&
+			[ ! -s "$tmp/out" ] || return 1
 	done
 	status 0 perf --help && has "$tmp/out" '^usage: rsm-perf ' &&
 		status 0 perf --version && has "$tmp/out" '^rsm-perf [0-9]'

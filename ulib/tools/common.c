@@ -91,7 +91,8 @@ unsigned long tool_number(const char *text, const char *option, unsigned long mi
 	errno = 0;
 	n = strtoul(text, &end, 0);
 	if (errno || end == text || *end || *text == '-' || n < min || n > max)
-		tool_usage("%s wants a number from %lu to %lu, not '%s'", option, min, max, text);
+		tool_usage("%s wants a number from %lu to %lu, not '%s'; see %s --help", option, min,
+			   max, text, tool_prog);
 	return n;
 }
 

@@ -2,14 +2,18 @@
 // Copyright (c) The dat authors
 /* dat-cp - copy files to another host over RDMA */
 #define _GNU_SOURCE
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "dat-cp.h"
+#include "opt.h"
 #include "text.h"
+
+#define PROG		"dat-cp"
+#define OPT_SERVE	OPT_LONG
+#define OPT_VERSION	(OPT_LONG + 1)
 
 void cp_hex(const uint8_t digest[CP_DIGEST], char hex[2 * CP_DIGEST + 1])
 {
@@ -71,6 +75,7 @@ static const char usage_text[] =
 "A file gets its name without directories, or NAME.  It appears under that name, in\n"
 "place of any file that has it, only when its SHA-256 is right at both ends.\n"
 "\n"
+"      --serve DIR   receive files into DIR\n"
 "  -1, --once        serve until the first client has gone\n"
 "  -d, --device IA   adapter, see 'rdma link show' (the first one)\n"
 "  -p, --port N      connection qualifier of the server (%u)\n"
@@ -80,26 +85,21 @@ static const char usage_text[] =
 "\n"
 "Exit status: 0 if every file arrived, else 1; 2 for wrong usage.\n";
 
-static void usage(FILE *to)
-{
-	fprintf(to, usage_text, CP_PORT);
-}
-
 static const struct option long_options[] = {
-	{ "serve",	required_argument,	NULL, 's' },
+	{ "serve",	required_argument,	NULL, OPT_SERVE },
 	{ "once",	no_argument,		NULL, '1' },
 	{ "device",	required_argument,	NULL, 'd' },
 	{ "port",	required_argument,	NULL, 'p' },
 	{ "quiet",	no_argument,		NULL, 'q' },
 	{ "help",	no_argument,		NULL, 'h' },
-	{ "version",	no_argument,		NULL, 'V' },
+	{ "version",	no_argument,		NULL, OPT_VERSION },
 	{ NULL,		0,			NULL, 0 },
 };
 
 static void parse_one(int c, struct cp_opt *opt)
 {
 	switch (c) {
-	case 's':
+	case OPT_SERVE:
 		opt->dir = optarg;
 		break;
 	case '1':
@@ -115,14 +115,11 @@ static void parse_one(int c, struct cp_opt *opt)
 		opt->quiet = 1;
 		break;
 	case 'h':
-		usage(stdout);
+		printf(usage_text, CP_PORT);
 		exit(0);
-	case 'V':
-		text_version("dat-cp");
+	case OPT_VERSION:
+		text_version(PROG);
 		exit(0);
-	default:
-		usage(stderr);
-		exit(2);
 	}
 }
 
@@ -131,10 +128,10 @@ static int send_to(const struct cp_opt *opt, char **files, int n, char *target)
 {
 	char *colon = strrchr(target, ':');
 
-	if (!colon || colon == target || (colon[1] && n > 1)) {
-		usage(stderr);
-		return 2;
-	}
+	if (!colon || colon == target)
+		opt_wrong(PROG, "the last argument is HOST: or HOST:NAME, not '%s'", target);
+	if (colon[1] && n > 1)
+		opt_wrong(PROG, "one file can get the name '%s', not %d files", colon + 1, n);
 	*colon = 0;
 	return cp_send_files(opt, target, colon[1] ? colon + 1 : NULL, files, n);
 }
@@ -144,16 +141,18 @@ int main(int argc, char **argv)
 	struct cp_opt opt = { .port = CP_PORT };
 	int c, n;
 
-	tool_prog = "dat-cp";
+	tool_prog = PROG;
 	text_check_stdout(tool_prog);
-	while ((c = getopt_long(argc, argv, "1d:p:qh", long_options, NULL)) != -1)
+	while ((c = opt_next(PROG, argc, argv, long_options)) != -1)
 		parse_one(c, &opt);
 	n = argc - optind;
-	if (opt.dir && !n)
+	if (opt.dir && n)
+		opt_wrong(PROG, "--serve receives files, so there is no use for '%s'", argv[optind]);
+	if (opt.dir)
 		return cp_serve(&opt);
-	if (opt.dir || n < 2) {
-		usage(stderr);
-		return 2;
-	}
+	if (opt.once)
+		opt_wrong(PROG, "--once is for --serve");
+	if (n < 2)
+		opt_wrong(PROG, n ? "a FILE or HOST: is missing" : "a FILE and HOST: are missing");
 	return send_to(&opt, argv + optind, n - 1, argv[argc - 1]);
 }

@@ -3,14 +3,17 @@
 /* Options of rsm-perf, and the check of their combination. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "opt.h"
 #include "rsm-perf.h"
 #include "text.h"
+
+#define PROG		"rsm-perf"
+#define OPT_VERSION	OPT_LONG
+#define wrong(...)	opt_wrong(PROG, __VA_ARGS__)
 
 const char *const perf_op_names[] = { "put", "get", "putv", "getv", "memcpy" };
 const char *const perf_test_names[] = { "lat", "bw" };
@@ -30,7 +33,7 @@ static const char usage_text[] =
 "  -x, --explicit          one barrier around all calls, not one for each\n"
 "  -l, --local             putv and getv use a local memory handle\n"
 "  -W, --write-only        import without the right to read\n"
-"  -c, --controller NAME   (loopback)\n"
+"  -c, --controller NAME   loopback, rdma0, rdma1, ... (loopback)\n"
 "  -i, --import NODE:ID    segment, as --serve prints it; the same sizes and entries\n"
 "  -k, --serve             print NODE:ID\n"
 "  -j, --json              results as a JSON array\n"
@@ -38,24 +41,6 @@ static const char usage_text[] =
 "      --version           the version\n"
 "\n"
 "MB are 2^20 bytes.\n";
-
-static void usage(FILE *to)
-{
-	fprintf(to, usage_text, MAX_SIZE, MAX_ALL, RSM_MAX_SGIOREQS, MAX_SIZE, MAX_ITERS);
-}
-
-/* Print a message and exit with status 2, which means wrong usage. */
-static void __attribute__((format(printf, 1, 2), noreturn)) wrong(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("rsm-perf: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(2);
-}
 
 static unsigned long number(const char *text, char **end, const char *option, unsigned long min,
 			    unsigned long max)
@@ -86,7 +71,7 @@ static int find_name(const char *const *names, int n, const char *option)
 	for (i = 0; i < n; i++)
 		if (!strcmp(optarg, names[i]))
 			return i;
-	wrong("%s does not know '%s'; see rsm-perf --help", option, optarg);
+	wrong("%s does not know '%s'", option, optarg);
 }
 
 static void parse_import(struct perf_opt *o)
@@ -118,7 +103,7 @@ static const struct option long_options[] = {
 	{ "serve",	no_argument,		NULL, 'k' },
 	{ "json",	no_argument,		NULL, 'j' },
 	{ "help",	no_argument,		NULL, 'h' },
-	{ "version",	no_argument,		NULL, 'V' },
+	{ "version",	no_argument,		NULL, OPT_VERSION },
 	{ NULL,		0,			NULL, 0 },
 };
 
@@ -194,16 +179,16 @@ void perf_options(int argc, char **argv, struct perf_opt *o)
 	int c;
 
 	*o = (struct perf_opt) { .iters = 1000, .controller = "loopback" };
-	while ((c = getopt_long(argc, argv, "o:t:s:ae:g:n:xlWc:i:kjh", long_options, NULL)) != -1) {
+	while ((c = opt_next(PROG, argc, argv, long_options)) != -1) {
 		if (parse_number(c, o) || parse_name(c, o) || parse_flag(c, o))
 			continue;
-		if (c == 'V')
-			text_version("rsm-perf");
+		if (c == OPT_VERSION)
+			text_version(PROG);
 		else
-			usage(c == 'h' ? stdout : stderr);
-		exit(c == 'h' || c == 'V' ? 0 : 2);
+			printf(usage_text, MAX_SIZE, MAX_ALL, RSM_MAX_SGIOREQS, MAX_SIZE, MAX_ITERS);
+		exit(0);
 	}
 	if (optind < argc)
-		wrong("what is '%s'? see rsm-perf --help", argv[optind]);
+		wrong("there is no use for '%s'", argv[optind]);
 	check(o);
 }
