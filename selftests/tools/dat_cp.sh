@@ -280,6 +280,53 @@ a_fifo_is_refused() {
 	seen "$tmp/send.log" 'fifo is not a regular file'
 }
 
+# wrong TEXT ARGUMENT...: the message is one line with TEXT and a hint.
+wrong() {
+	local text=$1 rc=0 lines
+	shift
+	timeout 20 "$bin/dat-cp" "$@" >"$tmp/send.log" 2>"$tmp/wrong.log" || rc=$?
+	mapfile -t lines <"$tmp/wrong.log"
+	[ $rc = 2 ] && [ ! -s "$tmp/send.log" ] && [ ${#lines[@]} = 1 ] &&
+		[[ ${lines[0]} == "dat-cp: "*"$text"*"; see dat-cp --help" ]] && return
+	echo "# '$*' ended with $rc"
+	return 1
+}
+
+wrong_usage() {
+	wrong "a FILE and HOST: are missing" && wrong "a FILE or HOST: is missing" f &&
+		wrong "not 'host'" f host && wrong "not 2 files" f g host:x &&
+		wrong "no use for 'f'" --serve "$tmp" f && wrong "is for --serve" --once f host: &&
+		wrong "from 1 to 65535, not '0'" --port 0 f host: && wrong "no option -Z" -Z &&
+		wrong "no option --nonsense" --nonsense && wrong "--device wants an argument" f host: -d
+}
+
+# Copy larger and larger files on a terminal until a copy has a bar.  A copy in less than 3 s has
+# none.
+a_long_copy_has_a_bar() {
+	local mb began took
+	for ((mb = 8; mb <= 1024; mb *= 2)); do
+		serve || return 1
+		truncate -s "${mb}M" "$tmp/f"
+		began=$EPOCHREALTIME
+		script -qfec "timeout 200 $bin/dat-cp --port $port $tmp/f $host:" "$tmp/tty.log" >/dev/null 2>&1 ||
+			return 1
+		took=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
+		stop_server
+		if has "$tmp/tty.log" '% .* MB/s'; then
+			((took >= 3000))
+			return
+		fi
+		((took < 6000)) || return 1
+	done
+	return 1
+}
+
+# The same file, without a terminal.
+no_bar_in_a_file() {
+	serve && timeout 200 "$bin/dat-cp" --port "$port" "$tmp/f" "$host:" >"$tmp/send.log" 2>"$tmp/tty.log" &&
+		[ ! -s "$tmp/tty.log" ] && has "$tmp/send.log" '^sha256 '
+}
+
 echo "TAP version 13"
 if [ "$1" = slow ]; then
 	modprobe -a loop ext4 2>/dev/null || {
@@ -291,7 +338,7 @@ if [ "$1" = slow ]; then
 	result a_slow_disk_delays_a_copy_and_does_not_fail_it
 	exit
 fi
-echo "1..13"
+echo "1..15"
 what_is_hashed_is_on_the_disk
 result what_is_hashed_is_what_is_on_the_disk
 names_of_unfinished_files
@@ -318,3 +365,7 @@ a_fifo_is_refused
 result a_fifo_is_refused_at_once
 [ "$("$bin/dat-cp" --version 2>&1 >/dev/full)" ] && ! "$bin/dat-cp" --version >/dev/full 2>&1
 result output_that_cannot_be_written_is_an_error
+wrong_usage
+result wrong_usage_is_told_in_one_line_with_a_hint
+a_long_copy_has_a_bar && no_bar_in_a_file
+result a_copy_over_3_s_has_a_bar_on_a_terminal_only

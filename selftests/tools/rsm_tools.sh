@@ -125,6 +125,21 @@ wrong_usage() {
 		status 0 perf --version && has "$tmp/out" '^rsm-perf [0-9]'
 }
 
+# This much takes minutes, so stop it when it has shown what it does.
+progress() {
+	local measure="$bin/rsm-perf -o memcpy -s 67108864 -n 1000000" pid rc
+	timeout 60 script -qfec "exec $measure" "$tmp/server" >/dev/null 2>&1 &
+	pid=$!
+	seen "$tmp/server" 'memcpy of 67108864 bytes: +[0-9]+ %'
+	rc=$?
+	kill $pid
+	wait $pid 2>/dev/null
+	[ $rc = 0 ] || return 1
+	# shellcheck disable=SC2086 # words
+	timeout 8 $measure >"$tmp/out" 2>"$tmp/err"
+	[ ! -s "$tmp/err" ]
+}
+
 other_processes() {
 	serve "$bin/rsm-perf" --serve -s 4096 -e 4 || return 1
 	perf -i "$segment" -n 10 -o putv -s 4096 -e 4 && perf -i "$segment" -n 10 -o get -s 16384 || return 1
@@ -176,7 +191,7 @@ scatter_usage() {
 }
 
 echo "TAP version 13"
-echo "1..11"
+echo "1..12"
 operations
 result "every operation is measured in every way"
 json
@@ -185,6 +200,8 @@ latency_is_sorted
 result "the times of a latency test are in order"
 wrong_usage
 result "wrong usage is told, and help helps"
+progress
+result "a long measurement shows its progress on a terminal only"
 other_processes
 result "one exports and another measures"
 files loopback

@@ -256,6 +256,7 @@ static int send_file(struct sender *s, struct outgoing *o, const char *as)
 			send_chunk(s, o);
 	}
 	if (s->have_result) {
+		cp_progress_end(&o->progress);
 		tool_warn("%s: the receiver says: %s", o->path, s->result.text);
 		return 1;
 	}

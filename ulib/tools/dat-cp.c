@@ -33,7 +33,7 @@ static void progress_show(struct cp_progress *g, const char *end)
 	for (i = 0; i < 30; i++)
 		bar[i] = i < percent * 30 / 100 ? '#' : '.';
 	bar[30] = 0;
-	fprintf(stderr, "%s [%s] %3d%% %8.1f MB %7.1f MB/s%s", g->name, bar, percent,
+	fprintf(stderr, "\r%s [%s] %3d%% %8.1f MB %7.1f MB/s%s", g->name, bar, percent,
 		(double)g->done / 1e6, seconds > 0 ? (double)g->done / 1e6 / seconds : 0, end);
 	fflush(stderr);
 	g->shown_ns = tool_now_ns();
@@ -42,30 +42,27 @@ static void progress_show(struct cp_progress *g, const char *end)
 void cp_progress_start(struct cp_progress *g, const char *name, uint64_t size, int quiet)
 {
 	*g = (struct cp_progress) {
-		.name = name, .size = size, .start_ns = tool_now_ns(), .quiet = quiet,
+		.name = name, .size = size, .start_ns = tool_now_ns(),
+		.quiet = quiet || !isatty(STDERR_FILENO),
 	};
 	g->shown_ns = g->start_ns;
 }
 
 void cp_progress_add(struct cp_progress *g, uint64_t bytes)
 {
-	int tty = isatty(STDERR_FILENO);
+	uint64_t now = tool_now_ns();
 
 	g->done += bytes;
-	if (g->quiet || tool_now_ns() - g->shown_ns < (tty ? 200000000ULL : 3000000000ULL))
+	if (g->quiet || now - g->start_ns < CP_PROGRESS_NS || now - g->shown_ns < CP_REDRAW_NS)
 		return;
-	if (tty)
-		fputc('\r', stderr);
-	progress_show(g, tty ? "" : "\n");
+	progress_show(g, "");
 }
 
+/* End the line of the bar, if there is one. */
 void cp_progress_end(struct cp_progress *g)
 {
-	if (g->quiet)
-		return;
-	if (isatty(STDERR_FILENO))
-		fputc('\r', stderr);
-	progress_show(g, "\n");
+	if (g->shown_ns != g->start_ns)
+		progress_show(g, "\n");
 }
 
 static const char usage_text[] =
@@ -79,7 +76,7 @@ static const char usage_text[] =
 "  -1, --once        serve until the first client has gone\n"
 "  -d, --device IA   adapter, see 'rdma link show' (the first one)\n"
 "  -p, --port N      connection qualifier of the server (%u)\n"
-"  -q, --quiet       no progress\n"
+"  -q, --quiet       no bar on a terminal\n"
 "  -h, --help        this text\n"
 "      --version     the version\n"
 "\n"

@@ -78,7 +78,10 @@ struct cp_opt {
 	int		quiet;
 };
 
-/* State of the progress display: a bar on a terminal, otherwise a line every few seconds. */
+/* A copy that takes longer than CP_PROGRESS_NS shows a bar on a terminal, every CP_REDRAW_NS. */
+#define CP_PROGRESS_NS	3000000000ULL
+#define CP_REDRAW_NS	200000000ULL
+
 struct cp_progress {
 	const char	*name;
 	uint64_t	size;

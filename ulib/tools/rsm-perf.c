@@ -34,6 +34,7 @@ void perf_die(const char *fmt, ...)
 {
 	va_list ap;
 
+	perf_progress_end();
 	fputs("rsm-perf: ", stderr);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
@@ -185,11 +186,15 @@ static void measure(struct perf *p)
 	unsigned long size = p->opt.size, n;
 
 	perf_header(&p->opt);
+	fflush(stdout);
+	perf_progress_begin(p);
 	for (n = p->opt.all ? 1 : size; n <= size; n *= 2) {
 		p->opt.size = n;
 		perf_run(p);
+		perf_progress_clear();
 		perf_report(p, n < size);
 	}
+	perf_progress_end();
 }
 
 int main(int argc, char **argv)

@@ -7,6 +7,7 @@
  *   rsm-perf-opt.c	options
  *   rsm-perf-run.c	calls that are measured
  *   rsm-perf-report.c	output
+ *   rsm-perf-progress.c	progress on a terminal
  */
 #ifndef RSM_PERF_H
 #define RSM_PERF_H
@@ -73,6 +74,7 @@ struct perf_opt {
  * @length: length of @buf in bytes
  * @v, @sg: vector for putv and getv
  * @at: time stamps in ticks: the start, then one after each call (latency test)
+ * @done: number of calls made, for the thread that shows the progress
  * @start_ns: time before the first call
  * @end_ns: time after all calls and the barrier
  * @ns_per_tick: nanoseconds per tick, measured during the run
@@ -89,6 +91,7 @@ struct perf {
 	rsm_iovec_t			v[RSM_MAX_SGIOREQS];
 	rsm_scat_gath_t			sg;
 	uint64_t			*at;
+	unsigned long			done;
 	uint64_t			start_ns;
 	uint64_t			end_ns;
 	double				ns_per_tick;
@@ -112,5 +115,13 @@ void perf_run(struct perf *p);
 /* rsm-perf-report.c */
 void perf_header(const struct perf_opt *o);
 void perf_report(struct perf *p, int more);
+
+/*
+ * rsm-perf-progress.c: perf_progress_begin() starts to show the progress of the run, if standard
+ * error is a terminal and the run takes long.  perf_progress_clear() makes room for other output.
+ */
+void perf_progress_begin(const struct perf *p);
+void perf_progress_clear(void);
+void perf_progress_end(void);
 
 #endif /* RSM_PERF_H */
