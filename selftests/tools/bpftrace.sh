@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (c) The dat authors
+#
+# Run the commands of Documentation/tracing.rst for some seconds each, beside dat-perf, and look for
+# what they print.
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/common/wait.sh
+. "$here/wait.sh"
+bin=$here/../ulib
+page=$here/tracing.rst
+export LD_LIBRARY_PATH=$bin
+host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
+host=${host:-127.0.0.1}
+port=18760
+seconds=4
+n=0
+server=
+tmp=$(mktemp -d)
+
+cleanup() {
+	[ -z "$server" ] || kill "$server"
+	wait
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+
+skip() {
+	echo "1..0 # SKIP $1"
+	exit 4
+}
+
+# Print the commands of the page, each followed by a NUL.  A command is in a block that is indented
+# by four blanks, and ends with a quote.
+commands() {
+	local line command=
+	while IFS= read -r line; do
+		if [[ -n $command || $line == "    bpftrace -e '"* ]]; then
+			command+=${line#    }$'\n'
+			[[ $line != *\' || $line == *-e\ \' ]] || { printf '%s\0' "$command"; command=; }
+		fi
+	done <"$page"
+}
+
+# The commands of the page call this in place of the program, so that they end.
+bpftrace() { # -e PROGRAM
+	timeout 200 "$program" "$1" "$2 interval:s:$seconds { exit(); }"
+}
+
+# Connect, send and disconnect again and again while process $1 runs.
+traffic() { # PID
+	while kill -0 "$1" 2>/dev/null; do
+		"$bin/dat-perf" --port $port --event --iters 100 "$host" >/dev/null 2>"$tmp/client"
+	done
+}
+
+# run COMMAND: run a command of the page, with traffic as soon as it has been compiled, since that
+# takes long under emulation.
+run() {
+	local pid i
+	eval "$1" >"$tmp/out" 2>"$tmp/err" &
+	pid=$!
+	for ((i = 0; i < 10; i++)); do
+		if ! kill -0 $pid 2>/dev/null || seen "$tmp/out" '^Attaching'; then break; fi
+	done
+	traffic $pid
+	wait $pid
+}
+
+# prints NAME NUMBER TEXT...: run the command of that number; each TEXT is in a line that it prints.
+prints() {
+	local name=$1 command=${listed[$2]} status=ok text f
+	shift 2
+	n=$((n + 1))
+	run "$command" || status="not ok"
+	for text; do
+		has "$tmp/out" "$text" || { status="not ok"; echo "# nothing matches '$text'"; }
+	done
+	if [ "$status" != ok ]; then
+		for f in out err client; do sed "s/^/# $f: /" "$tmp/$f" | head -40; done
+	fi
+	echo "$status $n bpftrace.$name"
+}
+
+echo "TAP version 13"
+program=$(type -P bpftrace) || skip "bpftrace is missing: apt-get install bpftrace"
+[ -d /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing 2>/dev/null
+[ -d /sys/kernel/tracing/events/dat ] || skip "this kernel has no tracepoints, or dat is not loaded"
+timeout 200 "$program" -e 'BEGIN { exit(); }' >"$tmp/out" 2>&1 ||
+	skip "this kernel does not let bpftrace run: $(grep -m 1 . "$tmp/out")"
+"$bin/dat-perf" --keep --port $port >/dev/null 2>"$tmp/server" &
+server=$!
+mapfile -d '' -t listed < <(commands)
+echo "1..6"
+
+status=ok
+[ ${#listed[@]} = 5 ] || status="not ok"
+n=$((n + 1))
+echo "$status $n bpftrace.the page has five commands"
+prints "times of requests" 0 '^@usecs\[[0-9]+\]:' '^\[.*\) +[0-9]+ \|'
+prints "kicks of processes" 1 '^[0-9:]+$' '^@kicks\[dat-perf, [0-9]+\]: [0-9]+$'
+prints "states of connections" 2 '^[0-9:]+ ep [0-9]+: 0 -> 2$' ' 2 -> [345]$'
+prints "errors by code" 3 '^@errors\[recv, 1\]: [0-9]+$'
+prints "lengths of messages" 4 '^@bytes\[0\]:' '^@bytes\[1\]:' '^\[64, 128\) +[0-9]+ \|'
