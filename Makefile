@@ -166,7 +166,7 @@ help:
 	@echo 'all              the modules and the libraries (default)'
 	@echo 'modules          dat.ko and dat_rsm.ko for KDIR=$(KDIR)'
 	@echo 'ktest            modules that test, measure and show kDAPL, into ktest/ beside dat.ko'
-	@echo 'libs             libdat, librsm and the tools, into build/ulib/'
+	@echo 'libs             libdat, librsm and the tools, into build/ulib/; completions into build/completion/'
 	@echo 'modules_install  install them for that kernel (DESTDIR=)'
 	@echo 'install          libraries, tools, headers, documents, udev rule, group, unit (DESTDIR=, PREFIX=$(PREFIX),'
 	@echo '                 LIBDIR=$(LIBDIR), SYSTEMDIR=$(SYSTEMDIR), ...; the Makefile lists all)'
