@@ -178,7 +178,9 @@ nodes trust-network on && nodes key "$key" && nodes load - <<-'END' &&
 	node 2 rdma1 fe80::2%lo
 	END
 	nodes show --json && [ "$(<"$tmp/out")" = '{"local":7,"cluster_key":true,"trust_network":true,"nodes":[{"node":1,"controller":"rdma0","address":"10.1.0.1"},{"node":2,"controller":"rdma1","address":"fe80::2%lo"}]}' ] &&
-	nodes clear && nodes trust-network off && nodes key --forget && nodes -j show &&
+	nodes clear && nodes trust-network off && nodes -j show &&
+	[ "$(<"$tmp/out")" = '{"local":7,"cluster_key":true,"trust_network":false,"nodes":[]}' ] &&
+	nodes key --forget && nodes show --json &&
 	[ "$(<"$tmp/out")" = '{"local":7,"cluster_key":false,"trust_network":false,"nodes":[]}' ]
 result "show prints JSON"
 
