@@ -169,7 +169,7 @@ struct perf {
 void perf_options(int argc, char **argv, struct perf *p);
 const char *perf_opt_wrong(const struct perf_opt *o);
 
-/* dat-perf-size.c */
+/* dat-perf-queue.c */
 #define PERF_LAT_RECVS	16	/* receives per connection; one message is in flight */
 
 static inline uint32_t perf_conns(const struct perf_opt *o)
