@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (c) The dat authors
 #
-# dat-perf --keep goes on serving after a client was killed, and a dat-perf client tries all
-# addresses of a host name.
+# dat-perf --keep goes on serving after a client was killed; a dat-perf client tries all addresses of
+# a host name, measures what its options say, and refuses options that make no sense.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
@@ -46,9 +46,38 @@ serve() {
 	seen "$tmp/server.log" 'waiting at port'
 }
 
+# serve_one: start a dat-perf server for one client.
+serve_one() {
+	port=$((port + 1))
+	"$bin/dat-perf" --port $port >"$tmp/server.log" 2>&1 &
+	server=$!
+	seen "$tmp/server.log" 'waiting at port'
+}
+
 client() { # [OPTION]... HOST
 	timeout 60 "$bin/dat-perf" --port $port --iters 100 --size 64 "$@" >"$tmp/client.log" 2>&1
 }
+
+# measure OPTION...: run a client against the server.  Its output goes to client.out.
+measure() {
+	timeout 120 "$bin/dat-perf" --port $port "$@" "$host" >"$tmp/client.out" 2>"$tmp/client.log"
+}
+
+# refused TEXT OPTION...: succeed if a client refuses these options with status 2 and one line that
+# contains TEXT and where to read more.
+refused() {
+	local text=$1 rc
+	shift
+	"$bin/dat-perf" "$@" >"$tmp/refused.out" 2>"$tmp/refused.log"
+	rc=$?
+	[ $rc = 2 ] && [ ! -s "$tmp/refused.out" ] && [ "$(wc -l <"$tmp/refused.log")" = 1 ] &&
+		has "$tmp/refused.log" "$text" && return
+	echo "dat-perf $*: status $rc, wanted: $text" >>"$tmp/refused.log"
+	return 1
+}
+
+# column N: print the column of the rows of client.out.
+column() { awk -v n="$1" '$1 ~ /^[0-9]+$/ { printf "%s%s", sep, $n; sep = " " }' "$tmp/client.out"; }
 
 # connected PID: wait up to 20 s until process PID has a connection.
 connected() {
@@ -116,8 +145,37 @@ the_next_address() {
 	[ $rc = 0 ] && [ "$first" = 2001:db8::1 ]
 }
 
+sizes_in_the_given_order() {
+	serve || return 1
+	measure --iters 20 --size 64,1M,4k,64 && [ "$(column 1)" = "64 1048576 4096 64" ] || return 1
+	for op in send write read; do
+		measure --iters 20 --op $op --test bw --eps 2 --size 1,65536 &&
+			[ "$(column 1)" = "1 65536" ] || return 1
+	done
+}
+
+# The server without --keep serves one client, so the client has one set of connections.
+all_sizes_of_one_client() {
+	local rc
+	serve_one || return 1
+	measure --iters 5 --op write --all-sizes || return 1
+	wait "$server"
+	rc=$?
+	server=
+	[ $rc = 0 ] && [ "$(column 1)" = "$(for ((i = 0; i <= 20; i++)); do echo $((1 << i)); done | xargs)" ]
+}
+
+wrong_sizes() {
+	local list
+	for list in 0 -1 '' 5M 4097K 64, ,64 64,,65 64x 64KM 64,0 "$(seq -s , 65)"; do
+		refused '--size wants' --size "$list" "$host" || return 1
+	done
+	refused '--all-sizes has all sizes' --all-sizes --size 64 "$host" &&
+		refused '--test syscalls takes one size' --test syscalls --size 64,65 "$host"
+}
+
 echo "TAP version 13"
-echo "1..7"
+echo "1..10"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -132,3 +190,9 @@ the_next_address
 result the_next_address_of_a_name_is_tried
 ! "$bin/dat-perf" --version >/dev/full 2>"$tmp/full.log" && ! "$bin/dat-info" --version >/dev/full 2>&1
 result output_that_cannot_be_written_is_an_error
+sizes_in_the_given_order
+result sizes_are_measured_in_the_given_order
+all_sizes_of_one_client
+result all_sizes_take_one_set_of_connections
+wrong_sizes
+result wrong_sizes_are_refused

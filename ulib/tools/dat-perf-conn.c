@@ -5,10 +5,8 @@
  *
  * The client makes the connections one after another.  First it makes the connections that carry
  * messages, and then the idle connections.  The private data of each connection request describes
- * the test.  After the last connection, both sides exchange the addresses of their memory.
+ * the test.  The connections serve for all sizes.
  */
-#include <arpa/inet.h>
-#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,40 +15,10 @@
 #include <unistd.h>
 
 #include "dat-perf.h"
+#include "dat-perf-request.h"
 
-#define HELLO_MAGIC	0x44415470	/* "DATp" */
-#define HELLO_VERSION	3
-#define HELLO_EVENT	0x1
-#define HELLO_SRQ	0x2
-#define HELLO_FLAGS	0x3
-#define CTRL_SIZE	64		/* bytes at the end of a slot; no test uses them */
 #define GATHER_MS	5000		/* server's timeout for the next connection in ms */
 #define GATHER_LOOKS	50		/* number of checks for a lost client during GATHER_MS */
-
-/* The hello: private data of a connection request; big endian. */
-struct hello {
-	uint32_t	magic;
-	uint32_t	version;
-	uint32_t	session;
-	uint32_t	index;
-	uint32_t	op;
-	uint32_t	test;
-	uint32_t	size;
-	uint32_t	iters;
-	uint32_t	window;
-	uint32_t	eps;
-	uint32_t	idle;
-	uint32_t	flags;
-	uint32_t	poller;
-	uint32_t	busy;
-};
-
-/* Address and remote key of one side's memory; big endian. */
-struct where {
-	uint64_t	addr;
-	uint32_t	rkey;
-	uint32_t	rsvd;
-};
 
 /* --- failures ------------------------------------------------------------------------ */
 
@@ -149,16 +117,14 @@ void perf_prepare(struct perf *p)
 {
 	p->sent = 0;
 	p->received = 0;
-	p->due = 0;
+	p->marks = 0;
 	p->up = 0;
 	p->next = 0;
-	p->stamps = 0;
-	p->slot = (p->opt.size + CTRL_SIZE + 63) & ~(size_t)63;
+	p->slot = (p->opt.size + PERF_CTRL_SIZE + 63) & ~(size_t)63;
 	perf_check(p, tool_try_alloc(&p->tool, &p->mem, 2 * p->slot, privileges(p)),
 		   "cannot register memory");
 	/* All receives use one buffer, because the content of the messages does not matter. */
 	p->recv_seg = tool_seg(&p->mem, p->slot, p->slot);
-	p->send_seg = tool_seg(&p->mem, p->opt.op == OP_READ ? p->slot : 0, p->opt.size);
 	make_conns(p);
 	/*
 	 * Set the poller even if it is 0, because the run of an earlier client may have started a
@@ -166,121 +132,23 @@ void perf_prepare(struct perf *p)
 	 */
 	perf_check(p, dat_linux_ia_poller(p->tool.ia, p->opt.poller, -1),
 		   "cannot start the driver's poller: leave out --poller");
-	p->at = touched(p, (size_t)p->opt.iters + 1, sizeof(*p->at));
-	p->done = touched(p, (size_t)p->opt.iters + 1, sizeof(*p->done));
-}
-
-/* --- hello -------------------------------------------------------------------------- */
-
-static void hello_pack(const struct perf *p, uint32_t index, struct hello *h)
-{
-	const struct perf_opt *o = &p->opt;
-
-	*h = (struct hello) {
-		htonl(HELLO_MAGIC), htonl(HELLO_VERSION), htonl(p->session), htonl(index),
-		htonl(o->op), htonl(o->test), htonl(o->size), htonl(o->iters),
-		htonl(o->window), htonl(o->eps), htonl(o->idle),
-		htonl((o->event ? HELLO_EVENT : 0) | (o->srq ? HELLO_SRQ : 0)),
-		htonl(o->poller), htonl(o->busy),
-	};
-}
-
-static int hello_good(const struct perf_opt *o)
-{
-	return o->op <= OP_READ && o->test <= TEST_RECV && o->size && o->size <= MAX_SIZE &&
-	       o->iters && o->iters <= MAX_ITERS && o->window && o->window <= MAX_WINDOW &&
-	       o->eps && o->eps <= MAX_EPS && o->idle <= MAX_IDLE &&
-	       o->poller <= MAX_POLLER && o->busy <= MAX_POLLER && !perf_opt_wrong(o);
-}
-
-/*
- * Parse the hello of a client.  Returns whether the hello is valid according to the rules for the
- * command line.
- */
-static int hello_unpack(const DAT_CR_PARAM *cr, struct perf_opt *o, uint32_t *session,
-			uint32_t *index)
-{
-	struct hello h;
-
-	if (cr->private_data_size < (DAT_COUNT)sizeof(h))
-		return 0;
-	memcpy(&h, cr->private_data, sizeof(h));
-	*session = ntohl(h.session);
-	*index = ntohl(h.index);
-	*o = (struct perf_opt) {
-		.op = ntohl(h.op), .test = ntohl(h.test), .size = ntohl(h.size),
-		.iters = ntohl(h.iters), .window = ntohl(h.window), .cq_mod = 1,
-		.eps = ntohl(h.eps), .idle = ntohl(h.idle),
-		.srq = !!(ntohl(h.flags) & HELLO_SRQ),
-		.event = !!(ntohl(h.flags) & HELLO_EVENT), .poller = ntohl(h.poller),
-		.busy = ntohl(h.busy),
-	};
-	return ntohl(h.magic) == HELLO_MAGIC && ntohl(h.version) == HELLO_VERSION &&
-	       !(ntohl(h.flags) & ~HELLO_FLAGS) && hello_good(o);
+	if (p->client && p->opt.test == TEST_LAT)
+		p->at = touched(p, (size_t)p->opt.iters + 1, sizeof(*p->at));
 }
 
 /* --- connecting --------------------------------------------------------------------- */
 
-/*
- * Send the address and the key of @mem to the peer.  The message is built in the last CTRL_SIZE
- * bytes of the first slot, because no test uses these bytes.
- */
-static void tell_where(struct perf *p)
-{
-	size_t at = p->slot - CTRL_SIZE;
-	struct where *mine = (struct where *)(p->mem.va + at);
-
-	mine->addr = htobe64((uintptr_t)p->mem.va);
-	mine->rkey = htobe32(p->mem.rmr_context);
-	mine->rsvd = 0;
-	perf_post_send_from(p, at, sizeof(*mine));
-}
-
-static void learn_where(struct perf *p)
-{
-	struct where *theirs = (struct where *)(p->mem.va + p->slot);
-
-	perf_reap(p, 0, 1);
-	p->peer.rmr_context = be32toh(theirs->rkey);
-	p->peer.target_address = be64toh(theirs->addr);
-	p->peer.segment_length = p->opt.size;
-	p->remote = p->peer;
-	if (p->opt.op == OP_WRITE)
-		p->remote.target_address += p->slot;
-	memset(theirs, 0, sizeof(*theirs));
-	perf_repost(p, p->conn[0].ep);
-}
-
-/*
- * Exchange the addresses of the buffers.  When the server is ready, it sends its address, and the
- * client then starts the test.  The server may receive the first messages of the test before its
- * own send has completed.  The server counts these messages.
- */
-static void exchange(struct perf *p)
-{
-	if (p->client)
-		tell_where(p);
-	learn_where(p);
-	if (!p->client)
-		tell_where(p);
-	perf_reap(p, 1, 1);
-	p->sent--;
-	p->received--;
-	p->next = 0;
-}
-
 /* Connect all endpoints.  Exits if a connection fails. */
 void perf_connect(struct perf *p)
 {
-	struct hello hello;
+	uint8_t hello[PERF_HELLO_SIZE];
 
 	p->session = (uint32_t)tool_now_ns() ^ (uint32_t)getpid() << 16;
 	for (p->up = 0; p->up < perf_conns(&p->opt); p->up++) {
-		hello_pack(p, p->up, &hello);
-		tool_connect(&p->tool, p->conn[p->up].ep, p->args.host, p->args.port, &hello,
+		perf_hello_pack(p, p->up, hello);
+		tool_connect(&p->tool, p->conn[p->up].ep, p->args.host, p->args.port, hello,
 			     sizeof(hello));
 	}
-	exchange(p);
 }
 
 /*
@@ -296,7 +164,7 @@ static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_req
 		r->cr = event.event_data.cr_arrival_event_data.cr_handle;
 		tool_check(dat_cr_query(r->cr, DAT_CR_FIELD_ALL, &param),
 			   "cannot query a request");
-		if (hello_unpack(&param, &r->opt, &r->session, &r->index))
+		if (perf_hello_unpack(&param, r))
 			return 1;
 		tool_warn("refusing a client that isn't dat-perf of this version");
 		dat_cr_reject(r->cr);
@@ -421,24 +289,10 @@ int perf_accept(struct perf *p)
 		if (!further_request(p, &r))
 			return 0;
 	}
-	exchange(p);
 	return 1;
 }
 
 /* --- end of a run -------------------------------------------------------------------- */
-
-/*
- * Tell the client that the server has finished.  A server that takes part in the test sends one
- * more message, perhaps before the client has finished.  The client waits for this message.
- */
-static void say_done(struct perf *p)
-{
-	p->next = 0;
-	if (p->client)
-		perf_reap(p, 0, p->due + 1);
-	else
-		perf_post_send(p, 1);
-}
 
 /* Wait until all connections have ended. */
 static void await_end(struct perf *p)
@@ -472,8 +326,6 @@ void perf_drop(struct perf *p)
 	tool_free(&p->mem);
 	free(p->at);
 	p->at = NULL;
-	free(p->done);
-	p->done = NULL;
 }
 
 /* End a run.  The client disconnects, and the server waits for the disconnects. */
@@ -481,8 +333,6 @@ void perf_end(struct perf *p)
 {
 	uint32_t i;
 
-	if (perf_server_is_busy(&p->opt))
-		say_done(p);
 	for (i = 0; p->client && i < p->up; i++)
 		dat_ep_disconnect(p->conn[i].ep, DAT_CLOSE_GRACEFUL_FLAG);
 	await_end(p);

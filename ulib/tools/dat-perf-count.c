@@ -54,7 +54,10 @@ static void child(struct perf *p)
 		tool_usage("%s", why);
 	perf_prepare(p);
 	perf_connect(p);
+	perf_round_begin(p, p->args.sizes.at[0]);
 	measured(p);
+	perf_round_end(p);
+	perf_no_more_rounds(p);
 	perf_end(p);
 	tool_close(&p->tool);
 	exit(0);

@@ -20,9 +20,9 @@ static const char usage_text[] =
 "  -o, --op OP         send, write or read (send)\n"
 "  -t, --test TEST     lat: ping-pong; bw: as fast as the window allows;\n"
 "                      syscalls: count the system calls of receiving (lat)\n"
-"  -s, --size BYTES    of a message, 1 to %u (64 for lat, 65536 for bw)\n"
-"  -a, --all           all sizes from 1 to 1048576 in powers of two; the server\n"
-"                      needs --keep\n"
+"  -s, --size LIST     bytes of a message, 1 to %u, such as 64 or 64,4K,1M; up to\n"
+"                      %u sizes (64 for lat, 65536 for bw)\n"
+"  -a, --all-sizes     all powers of two from 1 to 1048576\n"
 "  -n, --iters N       messages, 1 to %u (1000)\n"
 "  -q, --eps N         connections that the messages take in turn, 1 to %u (1)\n"
 "  -i, --idle N        connections besides that stay idle, 0 to %u (0)\n"
@@ -45,7 +45,7 @@ static const char usage_text[] =
 
 static void usage(FILE *to)
 {
-	fprintf(to, usage_text, MAX_SIZE, MAX_ITERS, MAX_EPS, MAX_IDLE, MAX_WINDOW, MAX_POLLER,
+	fprintf(to, usage_text, MAX_SIZE, MAX_SIZES, MAX_ITERS, MAX_EPS, MAX_IDLE, MAX_WINDOW, MAX_POLLER,
 		MAX_POLLER, PERF_PORT);
 }
 
@@ -64,7 +64,7 @@ static const struct option long_options[] = {
 	{ "op",		required_argument,	NULL, 'o' },
 	{ "test",	required_argument,	NULL, 't' },
 	{ "size",	required_argument,	NULL, 's' },
-	{ "all",	no_argument,		NULL, 'a' },
+	{ "all-sizes",	no_argument,		NULL, 'a' },
 	{ "iters",	required_argument,	NULL, 'n' },
 	{ "eps",	required_argument,	NULL, 'q' },
 	{ "idle",	required_argument,	NULL, 'i' },
@@ -101,9 +101,6 @@ static int parse_opt(int c, struct perf *p)
 		return 1;
 	case 't':
 		parse_test(p);
-		return 1;
-	case 's':
-		o->size = tool_number(optarg, "--size", 1, MAX_SIZE);
 		return 1;
 	case 'n':
 		o->iters = tool_number(optarg, "--iters", 1, MAX_ITERS);
@@ -146,6 +143,11 @@ static int parse_arg(int c, struct perf_args *a)
 	case 'p':
 		a->port = tool_number(optarg, "--port", 1, 65535);
 		return 1;
+	case 's':
+		if (!perf_sizes_parse(optarg, &a->sizes))
+			tool_usage("--size wants up to %u sizes from 1 to %u with commas between them, not '%s'",
+				   MAX_SIZES, MAX_SIZE, optarg);
+		return 1;
 	case 'a':
 		a->all = 1;
 		return 1;
@@ -175,14 +177,29 @@ const char *perf_opt_wrong(const struct perf_opt *o)
 	return NULL;
 }
 
+static void set_sizes(struct perf *p)
+{
+	struct perf_sizes *s = &p->args.sizes;
+
+	if (p->args.all && s->n)
+		tool_usage("--all-sizes has all sizes, and --size some");
+	if (p->args.syscalls && (p->args.all || s->n > 1))
+		tool_usage("--test syscalls takes one size: the size makes no difference there");
+	if (p->args.all) {
+		perf_sizes_all(s);
+	} else if (!s->n) {
+		s->n = 1;
+		s->at[0] = p->opt.test == TEST_BW ? 65536 : 64;
+	}
+	p->opt.size = perf_sizes_largest(s);
+}
+
 static void check(struct perf *p)
 {
 	const char *why;
 
 	if (p->args.keep && p->args.host)
 		tool_usage("--keep is for the server, which has no HOST");
-	if (p->args.all && p->args.syscalls)
-		tool_usage("--all is not for --test syscalls: the size makes no difference there");
 	why = perf_opt_wrong(&p->opt);
 	if (why)
 		tool_usage("%s", why);
@@ -209,7 +226,6 @@ void perf_options(int argc, char **argv, struct perf *p)
 		exit(2);
 	}
 	p->args.host = argv[optind];
-	if (!p->opt.size)
-		p->opt.size = p->opt.test == TEST_BW ? 65536 : 64;
+	set_sizes(p);
 	check(p);
 }

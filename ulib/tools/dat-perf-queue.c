@@ -15,11 +15,13 @@ static int receives(const struct perf *p)
 	return p->opt.test == TEST_LAT || p->client == (p->opt.test == TEST_RECV);
 }
 
+#define CTRL_RECVS	4	/* receives for control messages alone */
+
 /* Returns the number of receives that a connection needs. */
 static uint32_t wanted_recvs(const struct perf *p)
 {
 	if (!receives(p))
-		return 1;
+		return CTRL_RECVS;
 	return p->opt.test == TEST_LAT ? PERF_LAT_RECVS : 4 * p->opt.window;
 }
 
@@ -39,7 +41,7 @@ static uint32_t request_events(const struct perf *p)
 
 /*
  * Returns the number of EVD entries for the end of a run, besides the completions of receives.  The
- * entries are for disconnects and the server's last message.
+ * entries are for disconnects and control messages.
  */
 static uint32_t end_events(const struct perf *p)
 {

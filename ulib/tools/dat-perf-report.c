@@ -16,7 +16,7 @@ static void json_head(const struct perf *p)
 	text_json(p->tool.name);
 	printf(",\"event\":%s,\"bytes\":%u,\"iterations\":%u,\"eps\":%u,\"idle\":%u,"
 	       "\"srq\":%s,\"poller\":%u,\"busy_poll\":%u", o->event ? "true" : "false",
-	       o->size, o->iters, o->eps, o->idle, o->srq ? "true" : "false", o->poller,
+	       p->size, o->iters, o->eps, o->idle, o->srq ? "true" : "false", o->poller,
 	       o->busy);
 }
 
@@ -35,38 +35,19 @@ static void report_lat(struct perf *p)
 		return;
 	}
 	printf(" %-10u %-12u %-13.2f %-13.2f %-18.2f %-13.2f %-13.2f %-18.2f %.2f\n",
-	       p->opt.size, p->opt.iters, s.min, s.max, s.typical, s.avg, s.stdev, s.p99,
+	       p->size, p->opt.iters, s.min, s.max, s.typical, s.avg, s.stdev, s.p99,
 	       s.p999);
-}
-
-/*
- * Returns the peak rate in messages per tick.  The peak is the best rate over any period in which
- * at least a full window of messages completed.
- */
-static double best_rate(const struct perf *p)
-{
-	uint32_t total = p->done[p->stamps], from = 0, to, n;
-	uint32_t window = p->opt.window < total ? p->opt.window : total;
-	double best = 0, rate;
-
-	for (to = 1; to <= p->stamps; to++) {
-		while (from + 1 < to && p->done[to] - p->done[from + 1] >= window)
-			from++;
-		n = p->done[to] - p->done[from];
-		rate = (double)n / (double)(p->at[to] - p->at[from]);
-		if (n >= window && rate > best)
-			best = rate;
-	}
-	return best;
 }
 
 /* Print the bandwidth.  1 MB is 2^20 bytes, as in perftest. */
 static void report_bw(struct perf *p)
 {
-	double mb = (double)p->opt.size / 1048576.0;
-	double seconds = (double)(p->at[p->stamps] - p->at[0]) * p->ns_per_tick * 1e-9;
-	double rate = p->opt.iters / seconds, peak = best_rate(p) / p->ns_per_tick * 1e9;
+	double mb = (double)p->size / 1048576.0, rate, peak;
+	struct perf_result r;
 
+	perf_rate_result(&p->rate, p->ns_per_tick, &r);
+	rate = (double)r.messages / (double)r.ns * 1e9;
+	peak = (double)r.best_messages / (double)r.best_ns * 1e9;
 	if (p->args.json) {
 		json_head(p);
 		printf(",\"window\":%u,\"cq_mod\":%u,\"bw_peak\":%.2f,\"bw_average\":%.2f,"
@@ -74,7 +55,7 @@ static void report_bw(struct perf *p)
 		       rate * mb, rate / 1e6);
 		return;
 	}
-	printf(" %-10u %-12u %-18.2f %-18.2f %.6f\n", p->opt.size, p->opt.iters, peak * mb,
+	printf(" %-10u %-12u %-18.2f %-18.2f %.6f\n", p->size, p->opt.iters, peak * mb,
 	       rate * mb, rate / 1e6);
 }
 

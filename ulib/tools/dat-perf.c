@@ -4,8 +4,8 @@
  * dat-perf - latency and bandwidth of DAT between two hosts
  *
  * The client chooses the test, and describes it to the server in the private data of the connection
- * request.  Each side has a buffer for messages and RDMA.  The first message of each side contains
- * the address of its buffer.
+ * request.  Each side has a buffer for messages and RDMA.  Before the test of each size both sides
+ * exchange the addresses of their buffers.
  */
 #include <stdio.h>
 
@@ -28,26 +28,20 @@ static void server(struct perf *p)
 			perf_drop(p);
 			continue;
 		}
-		perf_run(p);
+		while (perf_round_accept(p)) {
+			perf_run(p);
+			perf_round_end(p);
+		}
 		perf_end(p);
 		p->served++;
 	}
 	tool_close(&p->tool);
 }
 
-static void client_size(struct perf *p)
-{
-	perf_prepare(p);
-	perf_connect(p);
-	perf_run(p);
-	perf_report(p);
-	perf_end(p);
-}
-
 static void client(struct perf *p)
 {
 	const char *why;
-	uint32_t size;
+	uint32_t i;
 
 	p->client = 1;
 	tool_open(&p->tool, p->args.device, EVD_ENTRIES);
@@ -55,16 +49,20 @@ static void client(struct perf *p)
 	if (why)
 		tool_usage("%s", why);
 	perf_header(p);
-	if (!p->args.all)
-		client_size(p);
-	for (size = 1; p->args.all && size <= 1U << 20; size <<= 1) {
-		if (p->args.json && size > 1)
+	perf_prepare(p);
+	perf_connect(p);
+	for (i = 0; i < p->args.sizes.n; i++) {
+		perf_round_begin(p, p->args.sizes.at[i]);
+		perf_run(p);
+		perf_round_end(p);
+		if (p->args.json && i)
 			printf(",");
-		p->opt.size = size;
-		client_size(p);
+		perf_report(p);
 	}
 	if (p->args.json)
 		printf("]\n");
+	perf_no_more_rounds(p);
+	perf_end(p);
 	tool_close(&p->tool);
 }
 

@@ -5,9 +5,17 @@
  *
  *   dat-perf.c		the client and the server
  *   dat-perf-opt.c	options
- *   dat-perf-size.c	lengths of queues
+ *   dat-perf-size.c	sizes of messages
+ *   dat-perf-queue.c	lengths of queues
+ *   dat-perf-hello.c	private data of connection requests
  *   dat-perf-conn.c	memory, queues and connections: setup and teardown
- *   dat-perf-run.c	loops that are measured
+ *   dat-perf-round.c	control messages before and after the test of a size
+ *   dat-perf-request.h	one request or completion: what the loops consist of
+ *   dat-perf-run.c	roles, and the slow paths of the loops
+ *   dat-perf-lat.c	loop of the latency tests
+ *   dat-perf-bw.c	loop of the bandwidth tests
+ *   dat-perf-stream.c	loop of the test whose system calls are counted
+ *   dat-perf-rate.c	average and best rate of a bandwidth test
  *   dat-perf-report.c	output
  *   dat-perf-count.c	count of system calls
  */
@@ -20,6 +28,7 @@
 
 #define PERF_PORT	18515
 #define MAX_SIZE	(4U << 20)
+#define MAX_SIZES	64U
 #define MAX_ITERS	10000000U
 #define MAX_WINDOW	512U
 #define MAX_EPS		1024U
@@ -33,10 +42,10 @@ extern const char *const perf_op_names[];
 extern const char *const perf_test_names[];
 
 /*
- * struct perf_opt - options that say what is measured
+ * struct perf_opt - options that say what is measured, and that the client sends to the server
  * @op, @test: operation (enum perf_op) and kind of test (enum perf_test)
- * @size: bytes of a message
- * @iters: number of messages
+ * @size: bytes of the largest message
+ * @iters: number of messages of each size
  * @window: number of requests in flight on each connection
  * @cq_mod: one of @cq_mod requests is signalled
  * @eps: number of connections that carry messages
@@ -62,15 +71,26 @@ struct perf_opt {
 	uint32_t	busy;
 };
 
+/*
+ * struct perf_sizes - sizes of messages, in the order in which they are measured
+ * @n: number of sizes
+ * @at: array of sizes in bytes
+ */
+struct perf_sizes {
+	uint32_t	n;
+	uint32_t	at[MAX_SIZES];
+};
+
 /* Options that say how the measurement is run and reported. */
 struct perf_args {
-	const char	*device;
-	const char	*host;
-	unsigned int	port;
-	int		json;
-	int		all;
-	int		keep;
-	int		syscalls;
+	const char		*device;
+	const char		*host;
+	unsigned int		port;
+	struct perf_sizes	sizes;
+	int			all;
+	int			json;
+	int			keep;
+	int			syscalls;
 };
 
 /*
@@ -108,6 +128,37 @@ struct perf_request {
 	uint32_t	index;
 };
 
+#define PERF_RATE_SLOTS	1024	/* more than MAX_WINDOW; a power of two */
+
+/*
+ * struct perf_rate - average and best rate of a bandwidth test
+ * @window: number of messages in the shortest period that counts for the best rate
+ * @stamps: number of time stamps after the start
+ * @from: index of the time stamp at which the current period begins
+ * @at: ring of the latest time stamps in ticks
+ * @done: ring of the numbers of completions at these time stamps
+ * @begin: start in ticks
+ * @best_n, @best_ticks: messages and ticks of the best period; 0 if no period was long enough
+ */
+struct perf_rate {
+	uint32_t	window;
+	uint64_t	stamps;
+	uint64_t	from;
+	uint64_t	at[PERF_RATE_SLOTS];
+	uint64_t	done[PERF_RATE_SLOTS];
+	uint64_t	begin;
+	uint64_t	best_n;
+	uint64_t	best_ticks;
+};
+
+/* The messages of a test, the time that they took, and the same for the best period. */
+struct perf_result {
+	uint64_t	messages;
+	uint64_t	ns;
+	uint64_t	best_messages;
+	uint64_t	best_ns;
+};
+
 /*
  * struct perf - a run
  * @opt: options from the command line; the server uses the client's options instead
@@ -124,14 +175,17 @@ struct perf_request {
  * @next: index of the connection that sends next
  * @mem: memory with two slots: the first to send from, the second to receive into
  * @slot: size of a slot of @mem in bytes
+ * @size: bytes of a message in the current round
  * @recv_seg, @send_seg, @remote: segments that all receives and requests use
  * @peer: memory of the peer
- * @sent, @received: number of completed requests and receives
- * @due: number of messages that this process has to receive in the test
- * @at: time stamps in ticks: the start, then one per sample
- * @done: number of completions at each time stamp (bandwidth test)
- * @stamps: number of time stamps after the start
- * @ns_per_tick: nanoseconds per tick, measured during the run
+ * @sent, @received: number of completed requests and receives in the round
+ * @marks: number of marks received in the round; a mark is a message of no bytes
+ * @length: bytes of the last message that was received and is no mark
+ * @due: number of messages that this process has to receive in TEST_RECV
+ * @at: time stamps of a latency test in ticks: the start, then one per sample (client only)
+ * @stamps: number of time stamps in @at after the start
+ * @rate: rate of a bandwidth test
+ * @ns_per_tick: nanoseconds per tick, measured during the round
  * @served: number of clients served
  * @next_client: jump target at which a server with --keep continues after it has dropped a client
  */
@@ -150,16 +204,19 @@ struct perf {
 	uint32_t		next;
 	struct tool_mem		mem;
 	size_t			slot;
+	uint32_t		size;
 	DAT_LMR_TRIPLET		recv_seg;
 	DAT_LMR_TRIPLET		send_seg;
 	DAT_RMR_TRIPLET		remote;
 	DAT_RMR_TRIPLET		peer;
 	uint64_t		sent;
 	uint64_t		received;
+	uint64_t		marks;
+	uint64_t		length;
 	uint64_t		due;
 	uint64_t		*at;
-	uint32_t		*done;
-	uint32_t		stamps;
+	uint64_t		stamps;
+	struct perf_rate	rate;
 	double			ns_per_tick;
 	unsigned int		served;
 	jmp_buf			next_client;
@@ -168,6 +225,14 @@ struct perf {
 /* dat-perf-opt.c */
 void perf_options(int argc, char **argv, struct perf *p);
 const char *perf_opt_wrong(const struct perf_opt *o);
+
+/*
+ * dat-perf-size.c.  perf_sizes_parse() reads a list such as "64,4K,1M".  Returns 0 if the text is
+ * no such list.
+ */
+int perf_sizes_parse(const char *text, struct perf_sizes *s);
+void perf_sizes_all(struct perf_sizes *s);
+uint32_t perf_sizes_largest(const struct perf_sizes *s);
 
 /* dat-perf-queue.c */
 #define PERF_LAT_RECVS	16	/* receives per connection; one message is in flight */
@@ -187,10 +252,19 @@ uint32_t perf_recvs(const struct perf *p);
 uint32_t perf_evd_entries(const struct perf *p);
 
 /*
+ * dat-perf-hello.c.  perf_hello_unpack() returns whether the private data of a connection request
+ * is valid according to the rules for the command line.
+ */
+#define PERF_HELLO_SIZE	44	/* bytes; a request can carry 56 */
+void perf_hello_pack(const struct perf *p, uint32_t index, uint8_t hello[PERF_HELLO_SIZE]);
+int perf_hello_unpack(const DAT_CR_PARAM *cr, struct perf_request *r);
+
+/*
  * dat-perf-conn.c.  perf_fail() never returns.  perf_fail() ends the program, except for a server
  * with --keep: such a server drops the client and waits for the next one, so that a client cannot
  * end the server.
  */
+#define PERF_CTRL_SIZE	64	/* bytes at the end of a slot for control messages */
 void perf_fail(struct perf *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
 /* If @rc is not DAT_SUCCESS, call perf_fail() with the names of the return code. */
 void perf_check(struct perf *p, DAT_RETURN rc, const char *what);
@@ -200,15 +274,38 @@ void perf_connect(struct perf *p);
 int perf_accept(struct perf *p);
 void perf_end(struct perf *p);
 
+/*
+ * dat-perf-round.c.  perf_round_begin() starts the round of @size at the client.
+ * perf_round_accept() starts the next round at the server; returns 0 if the client has no more
+ * sizes.
+ */
+void perf_round_begin(struct perf *p, uint32_t size);
+int perf_round_accept(struct perf *p);
+void perf_round_end(struct perf *p);
+void perf_no_more_rounds(struct perf *p);
+
 /* dat-perf-run.c */
+void perf_unexpected(struct perf *p, const DAT_EVENT *event) __attribute__((noreturn, cold));
+void perf_mark_received(struct perf *p, DAT_EP_HANDLE ep) __attribute__((cold));
 void perf_repost(struct perf *p, DAT_EP_HANDLE ep);
-void perf_post_send(struct perf *p, uint32_t len);
 void perf_post_send_from(struct perf *p, size_t at, uint32_t len);
-void perf_count(struct perf *p, const DAT_EVENT *event);
 void perf_reap(struct perf *p, uint64_t sent, uint64_t received);
-void perf_receive(struct perf *p, uint64_t n);
-int perf_server_is_busy(const struct perf_opt *o);
 void perf_run(struct perf *p);
+
+/* dat-perf-lat.c, dat-perf-bw.c, dat-perf-stream.c */
+void perf_run_lat(struct perf *p);
+void perf_run_bw(struct perf *p);
+void perf_receive_until_marks(struct perf *p);
+void perf_receive(struct perf *p, uint64_t n);
+void perf_feed(struct perf *p);
+
+/*
+ * dat-perf-rate.c.  perf_rate_add() says that @done messages have completed at @now.
+ * perf_rate_result() needs at least one such call.
+ */
+void perf_rate_begin(struct perf_rate *r, uint64_t now, uint32_t window);
+void perf_rate_add(struct perf_rate *r, uint64_t now, uint64_t done);
+void perf_rate_result(const struct perf_rate *r, double ns_per_tick, struct perf_result *result);
 
 /* dat-perf-report.c */
 void perf_header(const struct perf *p);
