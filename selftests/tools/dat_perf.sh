@@ -71,7 +71,7 @@ refused() {
 	"$bin/dat-perf" "$@" >"$tmp/refused.out" 2>"$tmp/refused.log"
 	rc=$?
 	[ $rc = 2 ] && [ ! -s "$tmp/refused.out" ] && [ "$(wc -l <"$tmp/refused.log")" = 1 ] &&
-		has "$tmp/refused.log" "$text" && return
+		has "$tmp/refused.log" "$text" && has "$tmp/refused.log" '; see dat-perf --help$' && return
 	echo "dat-perf $*: status $rc, wanted: $text" >>"$tmp/refused.log"
 	return 1
 }
@@ -174,8 +174,31 @@ wrong_sizes() {
 		refused '--test syscalls takes one size' --test syscalls --size 64,65 "$host"
 }
 
+wrong_options() {
+	local option
+	for option in iters eps idle window cq-mod poller busy-poll port; do
+		for value in -1 '' x 1x 4294967297; do
+			refused "--$option wants a number from .*, not '$value'" --$option "$value" "$host" ||
+				return 1
+		done
+	done
+	refused "'--frobnicate' is no option" --frobnicate "$host" &&
+		refused "'--p' .* stands for several" --p 1 "$host" &&
+		refused '--srq takes no argument' --srq=1 "$host" &&
+		refused 'there is no option -Z' --json -Zr "$host" &&
+		refused "'--iters' wants an argument" --iters &&
+		refused "'-n' wants an argument" -n &&
+		refused "'b' follows the host 'a'" a b &&
+		refused "--op does not know 'jump'" --op jump "$host" &&
+		refused "--test does not know 'recv'" --test recv "$host" &&
+		refused '--keep is for the server' --keep "$host" &&
+		refused '--cq-mod is for --test bw' --cq-mod 2 "$host" &&
+		refused '--cq-mod must not exceed --window' --test bw --window 2 --cq-mod 3 "$host" &&
+		refused '--srq is for --op send' --srq --op write "$host"
+}
+
 echo "TAP version 13"
-echo "1..10"
+echo "1..11"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -196,3 +219,5 @@ all_sizes_of_one_client
 result all_sizes_take_one_set_of_connections
 wrong_sizes
 result wrong_sizes_are_refused
+wrong_options
+result a_wrong_option_takes_one_line_and_a_hint

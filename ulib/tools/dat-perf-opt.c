@@ -2,7 +2,9 @@
 // Copyright (c) The dat authors
 /* Options of dat-perf, and the check of their combination. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,21 +45,45 @@ static const char usage_text[] =
 "\n"
 "Latencies are one way (half the ping-pong), except of reads.  MB are 2^20 bytes.\n";
 
-static void usage(FILE *to)
+static void usage(void)
 {
-	fprintf(to, usage_text, MAX_SIZE, MAX_SIZES, MAX_ITERS, MAX_EPS, MAX_IDLE, MAX_WINDOW, MAX_POLLER,
-		MAX_POLLER, PERF_PORT);
+	printf(usage_text, MAX_SIZE, MAX_SIZES, MAX_ITERS, MAX_EPS, MAX_IDLE, MAX_WINDOW,
+	       MAX_POLLER, MAX_POLLER, PERF_PORT);
 }
 
-static unsigned int find_name(const char *name, const char *const *names, unsigned int n,
-			      const char *option)
+/* Say in one line what is wrong, and exit with status 2. */
+static void __attribute__((format(printf, 1, 2), noreturn)) wrong(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	text_clean(text, 0);
+	tool_usage("%s; see dat-perf --help", text);
+}
+
+static uint32_t number(const char *option, uint32_t min, uint32_t max)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(optarg, &end, 0);
+	if (errno || *optarg < '0' || *optarg > '9' || *end || n < min || n > max)
+		wrong("%s wants a number from %u to %u, not '%s'", option, min, max, optarg);
+	return (uint32_t)n;
+}
+
+static unsigned int find_name(const char *const *names, unsigned int n, const char *option)
 {
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		if (!strcmp(name, names[i]))
+		if (!strcmp(optarg, names[i]))
 			return i;
-	tool_usage("%s does not know '%s'; see dat-perf --help", option, name);
+	wrong("%s does not know '%s'", option, optarg);
 }
 
 static const struct option long_options[] = {
@@ -87,7 +113,7 @@ static void parse_test(struct perf *p)
 {
 	p->args.syscalls = !strcmp(optarg, "syscalls");
 	p->opt.test = p->args.syscalls ? TEST_RECV :
-		      find_name(optarg, perf_test_names, TEST_RECV, "--test");
+		      find_name(perf_test_names, TEST_RECV, "--test");
 }
 
 /* Parse an option that says what is measured.  Returns 0 if @c is another option. */
@@ -97,37 +123,37 @@ static int parse_opt(int c, struct perf *p)
 
 	switch (c) {
 	case 'o':
-		o->op = find_name(optarg, perf_op_names, 3, "--op");
+		o->op = find_name(perf_op_names, 3, "--op");
 		return 1;
 	case 't':
 		parse_test(p);
 		return 1;
 	case 'n':
-		o->iters = tool_number(optarg, "--iters", 1, MAX_ITERS);
+		o->iters = number("--iters", 1, MAX_ITERS);
 		return 1;
 	case 'q':
-		o->eps = tool_number(optarg, "--eps", 1, MAX_EPS);
+		o->eps = number("--eps", 1, MAX_EPS);
 		return 1;
 	case 'i':
-		o->idle = tool_number(optarg, "--idle", 0, MAX_IDLE);
+		o->idle = number("--idle", 0, MAX_IDLE);
 		return 1;
 	case 'r':
 		o->srq = 1;
 		return 1;
 	case 'w':
-		o->window = tool_number(optarg, "--window", 1, MAX_WINDOW);
+		o->window = number("--window", 1, MAX_WINDOW);
 		return 1;
 	case 'Q':
-		o->cq_mod = tool_number(optarg, "--cq-mod", 1, MAX_WINDOW);
+		o->cq_mod = number("--cq-mod", 1, MAX_WINDOW);
 		return 1;
 	case 'e':
 		o->event = 1;
 		return 1;
 	case 'P':
-		o->poller = tool_number(optarg, "--poller", 1, MAX_POLLER);
+		o->poller = number("--poller", 1, MAX_POLLER);
 		return 1;
 	case 'b':
-		o->busy = tool_number(optarg, "--busy-poll", 1, MAX_POLLER);
+		o->busy = number("--busy-poll", 1, MAX_POLLER);
 		return 1;
 	}
 	return 0;
@@ -137,19 +163,19 @@ static int parse_opt(int c, struct perf *p)
 static int parse_arg(int c, struct perf_args *a)
 {
 	switch (c) {
+	case 's':
+		if (!perf_sizes_parse(optarg, &a->sizes))
+			wrong("--size wants up to %u sizes from 1 to %u with commas between them, not '%s'",
+			      MAX_SIZES, MAX_SIZE, optarg);
+		return 1;
+	case 'a':
+		a->all = 1;
+		return 1;
 	case 'd':
 		a->device = optarg;
 		return 1;
 	case 'p':
-		a->port = tool_number(optarg, "--port", 1, 65535);
-		return 1;
-	case 's':
-		if (!perf_sizes_parse(optarg, &a->sizes))
-			tool_usage("--size wants up to %u sizes from 1 to %u with commas between them, not '%s'",
-				   MAX_SIZES, MAX_SIZE, optarg);
-		return 1;
-	case 'a':
-		a->all = 1;
+		a->port = number("--port", 1, 65535);
 		return 1;
 	case 'j':
 		a->json = 1;
@@ -182,9 +208,9 @@ static void set_sizes(struct perf *p)
 	struct perf_sizes *s = &p->args.sizes;
 
 	if (p->args.all && s->n)
-		tool_usage("--all-sizes has all sizes, and --size some");
+		wrong("--all-sizes has all sizes, and --size some");
 	if (p->args.syscalls && (p->args.all || s->n > 1))
-		tool_usage("--test syscalls takes one size: the size makes no difference there");
+		wrong("--test syscalls takes one size: the size makes no difference there");
 	if (p->args.all) {
 		perf_sizes_all(s);
 	} else if (!s->n) {
@@ -199,10 +225,34 @@ static void check(struct perf *p)
 	const char *why;
 
 	if (p->args.keep && p->args.host)
-		tool_usage("--keep is for the server, which has no HOST");
+		wrong("--keep is for the server, which has no HOST");
 	why = perf_opt_wrong(&p->opt);
 	if (why)
-		tool_usage("%s", why);
+		wrong("%s", why);
+}
+
+static const char *long_name(int c)
+{
+	const struct option *o;
+
+	for (o = long_options; o->name; o++)
+		if (o->val == c)
+			return o->name;
+	return NULL;
+}
+
+/* Report the option that getopt_long() has refused with @c. */
+static void __attribute__((noreturn)) refuse(int c, char **argv)
+{
+	const char *arg = argv[optind - 1];
+
+	if (c == ':')
+		wrong("'%s' wants an argument", arg);
+	if (!optopt)
+		wrong("'%s' is no option, or stands for several", arg);
+	if (long_name(optopt))
+		wrong("--%s takes no argument", long_name(optopt));
+	wrong("there is no option -%c", optopt);
 }
 
 void perf_options(int argc, char **argv, struct perf *p)
@@ -211,20 +261,17 @@ void perf_options(int argc, char **argv, struct perf *p)
 
 	p->opt = (struct perf_opt) { .iters = 1000, .window = 64, .cq_mod = 1, .eps = 1 };
 	p->args = (struct perf_args) { .port = PERF_PORT };
-	while ((c = getopt_long(argc, argv, "o:t:s:an:q:i:rw:Q:eP:b:d:p:jkh", long_options,
+	while ((c = getopt_long(argc, argv, ":o:t:s:an:q:i:rw:Q:eP:b:d:p:jkh", long_options,
 				NULL)) != -1) {
-		if (parse_opt(c, p) || parse_arg(c, &p->args))
-			continue;
-		if (c == 'V')
-			text_version("dat-perf");
-		else
-			usage(c == 'h' ? stdout : stderr);
-		exit(c == 'h' || c == 'V' ? 0 : 2);
+		if (c == 'h' || c == 'V') {
+			c == 'h' ? usage() : text_version("dat-perf");
+			exit(0);
+		}
+		if (!parse_opt(c, p) && !parse_arg(c, &p->args))
+			refuse(c, argv);
 	}
-	if (argc - optind > 1) {
-		usage(stderr);
-		exit(2);
-	}
+	if (argc - optind > 1)
+		wrong("'%s' follows the host '%s'", argv[optind + 1], argv[optind]);
 	p->args.host = argv[optind];
 	set_sizes(p);
 	check(p);
