@@ -174,6 +174,36 @@ wrong_sizes() {
 		refused '--test syscalls takes one size' --test syscalls --size 64,65 "$host"
 }
 
+# a_while SECONDS OPTION...: measure, and succeed if that took the time, and no 20 s more.
+a_while() {
+	local begin=${EPOCHREALTIME/[.,]/} us
+	measure "${@:2}" || return 1
+	us=$((${EPOCHREALTIME/[.,]/} - begin))
+	echo "took $us us" >>"$tmp/client.log"
+	((us >= $1 * 1000000 && us < ($1 + 20) * 1000000))
+}
+
+a_duration() {
+	local op
+	serve || return 1
+	for op in send write read; do
+		a_while 1 --duration 1 --op $op && [[ $(column 2) =~ ^[1-9] ]] &&
+			a_while 1 -D 1 --op $op --test bw --size 512 --eps 3 --cq-mod 16 &&
+			[[ $(column 2) =~ ^[1-9] ]] || return 1
+	done
+	a_while 4 -D 2 --event --size 64,4096 && [ "$(column 1)" = "64 4096" ] &&
+		a_while 1 -D 1 --event --test bw --srq
+}
+
+wrong_durations() {
+	local value
+	for value in 0 -1 x 1.5 86401 ''; do
+		refused '--duration wants a number from 1 to 86400' --duration "$value" "$host" || return 1
+	done
+	refused '--iters and --duration exclude each other' -D 1 -n 5 "$host" &&
+		refused 'for no --duration' --test syscalls --duration 1 "$host"
+}
+
 wrong_options() {
 	local option
 	for option in iters eps idle window cq-mod poller busy-poll port; do
@@ -198,7 +228,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..11"
+echo "1..13"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -221,3 +251,7 @@ wrong_sizes
 result wrong_sizes_are_refused
 wrong_options
 result a_wrong_option_takes_one_line_and_a_hint
+a_duration
+result a_test_of_a_duration_takes_this_time
+wrong_durations
+result wrong_durations_are_refused

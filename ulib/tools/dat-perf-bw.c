@@ -8,16 +8,22 @@
 #include "dat-perf-clock.h"
 #include "dat-perf-request.h"
 
+/* Returns whether more requests are to be posted. */
+static int more(const struct perf *p, uint64_t posted)
+{
+	return p->opt.iters ? posted < p->opt.iters : !perf_time_is_over(p);
+}
+
 /*
- * Post all requests that the windows allow.  On each connection, every cq_mod-th request and the
- * last request are signalled.
+ * Post all requests that the windows allow.  On each connection, every cq_mod-th request is
+ * signalled, and the last one if the number of messages is known.
  */
 static uint64_t post_batch(struct perf *p, uint64_t posted)
 {
 	const struct perf_opt *o = &p->opt;
-	uint64_t last = o->iters > o->eps ? o->iters - o->eps : 0;
+	uint64_t last = !o->iters ? UINT64_MAX : o->iters > o->eps ? o->iters - o->eps : 0;
 
-	while (posted < o->iters && perf_turn(p)->busy < o->window) {
+	while (perf_turn(p)->busy < o->window && more(p, posted)) {
 		perf_post(p, posted >= last || perf_turn(p)->silent + 1 == o->cq_mod);
 		posted++;
 		perf_next_turn(p);
@@ -25,18 +31,39 @@ static uint64_t post_batch(struct perf *p, uint64_t posted)
 	return posted;
 }
 
+/*
+ * When the time is over, post a signalled request on each connection whose last request is not
+ * signalled.  A full window waits for completions first.
+ */
+static uint64_t post_last(struct perf *p, uint64_t posted)
+{
+	for (p->next = 0; p->next < p->opt.eps; p->next++) {
+		if (!perf_turn(p)->silent || perf_turn(p)->busy == p->opt.window)
+			continue;
+		perf_post(p, 1);
+		posted++;
+	}
+	p->next = 0;
+	return posted;
+}
+
 void perf_run_bw(struct perf *p)
 {
 	uint64_t posted = 0, sent;
 
-	perf_rate_begin(&p->rate, perf_ticks(), perf_at_most(p->opt.window, p->opt.iters));
-	while (p->sent < p->opt.iters) {
+	perf_ticker_start(p);
+	perf_rate_begin(&p->rate, perf_ticks(), p->opt.window);
+	do {
 		posted = post_batch(p, posted);
+		if (!p->opt.iters && !more(p, posted))
+			posted = post_last(p, posted);
 		sent = p->sent;
-		perf_reap_batch(p);
+		if (sent < posted)
+			perf_reap_batch(p);
 		if (p->sent > sent)
 			perf_rate_add(&p->rate, perf_ticks(), p->sent);
-	}
+	} while (p->sent < posted || more(p, posted));
+	perf_ticker_stop(p);
 }
 
 /* The server's part: receive until the client has finished on all connections. */

@@ -30,6 +30,7 @@ void perf_fail(struct perf *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	perf_ticker_stop(p);
 	if (p->client || !p->args.keep)
 		tool_die("%s", text);
 	tool_warn("giving up a client: %s", text);
@@ -132,7 +133,7 @@ void perf_prepare(struct perf *p)
 	 */
 	perf_check(p, dat_linux_ia_poller(p->tool.ia, p->opt.poller, -1),
 		   "cannot start the driver's poller: leave out --poller");
-	if (p->client && p->opt.test == TEST_LAT)
+	if (p->client && p->opt.test == TEST_LAT && p->opt.iters)
 		p->at = touched(p, (size_t)p->opt.iters + 1, sizeof(*p->at));
 }
 

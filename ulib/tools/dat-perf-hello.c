@@ -53,7 +53,7 @@ void perf_hello_pack(const struct perf *p, uint32_t index, uint8_t hello[PERF_HE
 static int good(const struct perf_opt *o)
 {
 	return o->op <= OP_READ && o->test <= TEST_RECV && o->size && o->size <= MAX_SIZE &&
-	       o->iters && o->iters <= MAX_ITERS && o->window && o->window <= MAX_WINDOW &&
+	       o->iters <= MAX_ITERS && o->window && o->window <= MAX_WINDOW &&
 	       o->cq_mod && o->cq_mod <= MAX_WINDOW && o->eps && o->eps <= MAX_EPS &&
 	       o->idle <= MAX_IDLE && o->poller <= MAX_POLLER && o->busy <= MAX_POLLER &&
 	       !perf_opt_wrong(o);

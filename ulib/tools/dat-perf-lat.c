@@ -127,19 +127,44 @@ static void answer(struct perf *p)
 	perf_reap(p, i - 1, 0);
 }
 
+/* Send messages that are not measured, a tenth of the others.  Returns their number. */
+static uint64_t warm_up(struct perf *p, void (*one)(struct perf *p, uint64_t i))
+{
+	uint64_t end = tool_now_ns() + p->args.duration * 100000000ULL, i = 0;
+
+	do {
+		one(p, ++i);
+		perf_next_turn(p);
+	} while (p->opt.iters ? i <= p->opt.iters / 10 : tool_now_ns() < end);
+	return i;
+}
+
+static int is_over(const struct perf *p)
+{
+	return p->opt.iters ? p->stamps == p->opt.iters : perf_time_is_over(p);
+}
+
 static void ping(struct perf *p)
 {
 	void (*one)(struct perf *p, uint64_t i) = ping_ops[p->opt.op];
-	uint64_t warmup = p->opt.iters / 10 + 1, i;
+	uint64_t i = warm_up(p, one), last, now;
 
-	for (i = 1; i <= warmup; i++, perf_next_turn(p))
-		one(p, i);
-	p->at[0] = perf_ticks();
-	while (p->stamps < p->opt.iters) {
-		one(p, i++);
+	perf_ticker_start(p);
+	last = perf_ticks();
+	if (p->at)
+		p->at[0] = last;
+	do {
+		one(p, ++i);
 		perf_next_turn(p);
-		p->at[++p->stamps] = perf_ticks();
-	}
+		now = perf_ticks();
+		p->stamps++;
+		if (p->at)
+			p->at[p->stamps] = now;
+		else
+			perf_hist_add(&p->hist, now - last);
+		last = now;
+	} while (!is_over(p));
+	perf_ticker_stop(p);
 }
 
 void perf_run_lat(struct perf *p)

@@ -12,6 +12,8 @@
 #include "dat-perf.h"
 #include "text.h"
 
+#define DEFAULT_ITERS	1000
+
 const char *const perf_op_names[] = { "send", "write", "read" };
 const char *const perf_test_names[] = { "lat", "bw", "recv" };
 
@@ -26,6 +28,7 @@ static const char usage_text[] =
 "                      %u sizes (64 for lat, 65536 for bw)\n"
 "  -a, --all-sizes     all powers of two from 1 to 1048576\n"
 "  -n, --iters N       messages, 1 to %u (1000)\n"
+"  -D, --duration SECONDS  messages for this time for each size, 1 to %u\n"
 "  -q, --eps N         connections that the messages take in turn, 1 to %u (1)\n"
 "  -i, --idle N        connections besides that stay idle, 0 to %u (0)\n"
 "  -r, --srq           the server receives through one shared receive queue (send)\n"
@@ -47,8 +50,8 @@ static const char usage_text[] =
 
 static void usage(void)
 {
-	printf(usage_text, MAX_SIZE, MAX_SIZES, MAX_ITERS, MAX_EPS, MAX_IDLE, MAX_WINDOW,
-	       MAX_POLLER, MAX_POLLER, PERF_PORT);
+	printf(usage_text, MAX_SIZE, MAX_SIZES, MAX_ITERS, MAX_DURATION, MAX_EPS, MAX_IDLE,
+	       MAX_WINDOW, MAX_POLLER, MAX_POLLER, PERF_PORT);
 }
 
 /* Say in one line what is wrong, and exit with status 2. */
@@ -92,6 +95,7 @@ static const struct option long_options[] = {
 	{ "size",	required_argument,	NULL, 's' },
 	{ "all-sizes",	no_argument,		NULL, 'a' },
 	{ "iters",	required_argument,	NULL, 'n' },
+	{ "duration",	required_argument,	NULL, 'D' },
 	{ "eps",	required_argument,	NULL, 'q' },
 	{ "idle",	required_argument,	NULL, 'i' },
 	{ "srq",	no_argument,		NULL, 'r' },
@@ -168,6 +172,9 @@ static int parse_arg(int c, struct perf_args *a)
 			wrong("--size wants up to %u sizes from 1 to %u with commas between them, not '%s'",
 			      MAX_SIZES, MAX_SIZE, optarg);
 		return 1;
+	case 'D':
+		a->duration = number("--duration", 1, MAX_DURATION);
+		return 1;
 	case 'a':
 		a->all = 1;
 		return 1;
@@ -196,6 +203,8 @@ const char *perf_opt_wrong(const struct perf_opt *o)
 		return "--srq is not for --test syscalls, where the server sends";
 	if (o->test == TEST_RECV && o->op != OP_SEND)
 		return "--test syscalls is for --op send: of RDMA nobody receives anything";
+	if (o->test == TEST_RECV && !o->iters)
+		return "--test syscalls counts --iters messages, for no --duration";
 	if (o->cq_mod > 1 && o->test != TEST_BW)
 		return "--cq-mod is for --test bw";
 	if (o->cq_mod > o->window)
@@ -224,6 +233,10 @@ static void check(struct perf *p)
 {
 	const char *why;
 
+	if (p->args.duration && p->opt.iters)
+		wrong("--iters and --duration exclude each other");
+	if (!p->args.duration && !p->opt.iters)
+		p->opt.iters = DEFAULT_ITERS;
 	if (p->args.keep && p->args.host)
 		wrong("--keep is for the server, which has no HOST");
 	why = perf_opt_wrong(&p->opt);
@@ -259,9 +272,9 @@ void perf_options(int argc, char **argv, struct perf *p)
 {
 	int c;
 
-	p->opt = (struct perf_opt) { .iters = 1000, .window = 64, .cq_mod = 1, .eps = 1 };
+	p->opt = (struct perf_opt) { .window = 64, .cq_mod = 1, .eps = 1 };
 	p->args = (struct perf_args) { .port = PERF_PORT };
-	while ((c = getopt_long(argc, argv, ":o:t:s:an:q:i:rw:Q:eP:b:d:p:jkh", long_options,
+	while ((c = getopt_long(argc, argv, ":o:t:s:an:D:q:i:rw:Q:eP:b:d:p:jkh", long_options,
 				NULL)) != -1) {
 		if (c == 'h' || c == 'V') {
 			c == 'h' ? usage() : text_version("dat-perf");

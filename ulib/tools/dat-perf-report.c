@@ -7,36 +7,40 @@
 #include "stats.h"
 #include "text.h"
 
-static void json_head(const struct perf *p)
+static void json_head(const struct perf *p, uint64_t iters)
 {
 	const struct perf_opt *o = &p->opt;
 
 	printf("{\"op\":\"%s\",\"test\":\"%s\",\"device\":", perf_op_names[o->op],
 	       perf_test_names[o->test]);
 	text_json(p->tool.name);
-	printf(",\"event\":%s,\"bytes\":%u,\"iterations\":%u,\"eps\":%u,\"idle\":%u,"
+	printf(",\"event\":%s,\"bytes\":%u,\"iterations\":%llu,\"eps\":%u,\"idle\":%u,"
 	       "\"srq\":%s,\"poller\":%u,\"busy_poll\":%u", o->event ? "true" : "false",
-	       p->size, o->iters, o->eps, o->idle, o->srq ? "true" : "false", o->poller,
+	       p->size, (unsigned long long)iters, o->eps, o->idle, o->srq ? "true" : "false", o->poller,
 	       o->busy);
 }
 
 static void report_lat(struct perf *p)
 {
-	struct stats s;
-
 	/*
 	 * The unit is microseconds.  The latency of a send or write is half the time of a
 	 * ping-pong.
 	 */
-	stats_of(p->at, p->stamps, p->ns_per_tick * (p->opt.op == OP_READ ? 1e-3 : 0.5e-3), &s);
+	double scale = p->ns_per_tick * (p->opt.op == OP_READ ? 1e-3 : 0.5e-3);
+	struct stats s;
+
+	if (p->at)
+		stats_of(p->at, p->stamps, scale, &s);
+	else
+		perf_hist_stats(&p->hist, scale, &s);
 	if (p->args.json) {
-		json_head(p);
+		json_head(p, p->stamps);
 		stats_json(&s);
 		return;
 	}
-	printf(" %-10u %-12u %-13.2f %-13.2f %-18.2f %-13.2f %-13.2f %-18.2f %.2f\n",
-	       p->size, p->opt.iters, s.min, s.max, s.typical, s.avg, s.stdev, s.p99,
-	       s.p999);
+	printf(" %-10u %-12llu %-13.2f %-13.2f %-18.2f %-13.2f %-13.2f %-18.2f %.2f\n",
+	       p->size, (unsigned long long)p->stamps, s.min, s.max, s.typical, s.avg, s.stdev,
+	       s.p99, s.p999);
 }
 
 /* Print the bandwidth.  1 MB is 2^20 bytes, as in perftest. */
@@ -49,14 +53,14 @@ static void report_bw(struct perf *p)
 	rate = (double)r.messages / (double)r.ns * 1e9;
 	peak = (double)r.best_messages / (double)r.best_ns * 1e9;
 	if (p->args.json) {
-		json_head(p);
+		json_head(p, r.messages);
 		printf(",\"window\":%u,\"cq_mod\":%u,\"bw_peak\":%.2f,\"bw_average\":%.2f,"
 		       "\"msg_rate\":%.6f}", p->opt.window, p->opt.cq_mod, peak * mb,
 		       rate * mb, rate / 1e6);
 		return;
 	}
-	printf(" %-10u %-12u %-18.2f %-18.2f %.6f\n", p->size, p->opt.iters, peak * mb,
-	       rate * mb, rate / 1e6);
+	printf(" %-10u %-12llu %-18.2f %-18.2f %.6f\n", p->size, (unsigned long long)r.messages,
+	       peak * mb, rate * mb, rate / 1e6);
 }
 
 void perf_header(const struct perf *p)

@@ -84,6 +84,7 @@ static void set_size(struct perf *p, uint32_t size)
 		p->remote.target_address += p->slot;
 	p->mem.va[p->slot + size - 1] = 0;
 	p->stamps = 0;
+	perf_hist_clear(&p->hist);
 	p->due = 0;
 }
 

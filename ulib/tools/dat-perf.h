@@ -15,6 +15,8 @@
  *   dat-perf-lat.c	loop of the latency tests
  *   dat-perf-bw.c	loop of the bandwidth tests
  *   dat-perf-stream.c	loop of the test whose system calls are counted
+ *   dat-perf-ticker.c	thread that ends a timed test
+ *   dat-perf-hist.c	histogram of latencies
  *   dat-perf-rate.c	average and best rate of a bandwidth test
  *   dat-perf-report.c	output
  *   dat-perf-count.c	count of system calls
@@ -22,6 +24,7 @@
 #ifndef DAT_PERF_H
 #define DAT_PERF_H
 
+#include <pthread.h>
 #include <setjmp.h>
 
 #include "common.h"
@@ -30,6 +33,7 @@
 #define MAX_SIZE	(4U << 20)
 #define MAX_SIZES	64U
 #define MAX_ITERS	10000000U
+#define MAX_DURATION	86400U		/* seconds */
 #define MAX_WINDOW	512U
 #define MAX_EPS		1024U
 #define MAX_IDLE	1024U
@@ -45,7 +49,7 @@ extern const char *const perf_test_names[];
  * struct perf_opt - options that say what is measured, and that the client sends to the server
  * @op, @test: operation (enum perf_op) and kind of test (enum perf_test)
  * @size: bytes of the largest message
- * @iters: number of messages of each size
+ * @iters: number of messages of each size, or 0 if the client ends the test after a time
  * @window: number of requests in flight on each connection
  * @cq_mod: one of @cq_mod requests is signalled
  * @eps: number of connections that carry messages
@@ -87,6 +91,7 @@ struct perf_args {
 	const char		*host;
 	unsigned int		port;
 	struct perf_sizes	sizes;
+	unsigned int		duration;	/* of the test of a size in seconds, or 0 */
 	int			all;
 	int			json;
 	int			keep;
@@ -159,6 +164,44 @@ struct perf_result {
 	uint64_t	best_ns;
 };
 
+#define PERF_HIST_BITS	7
+#define PERF_HIST_LINES	((65 - PERF_HIST_BITS) << PERF_HIST_BITS)
+
+/*
+ * struct perf_hist - histogram of latencies
+ * @n: number of latencies
+ * @min, @max: shortest and longest latency in ticks
+ * @sum, @squares: sums of the latencies in ticks, and of their squares
+ * @line: numbers of latencies; the lines of latencies between two powers of two have the same
+ *	width, and there are 2^PERF_HIST_BITS of them
+ */
+struct perf_hist {
+	uint64_t	n;
+	uint64_t	min;
+	uint64_t	max;
+	double		sum;
+	double		squares;
+	uint64_t	line[PERF_HIST_LINES];
+};
+
+/*
+ * struct perf_ticker - thread that ends a timed test
+ * @thread: the thread, if @running
+ * @lock: protects @stop
+ * @wake: signalled when @stop is set
+ * @end: time at which the test ends, in ns
+ * @over: flag: the time is over; read without @lock
+ */
+struct perf_ticker {
+	pthread_t	thread;
+	pthread_mutex_t	lock;
+	pthread_cond_t	wake;
+	int		running;
+	int		stop;
+	uint64_t	end;
+	int		over;
+};
+
 /*
  * struct perf - a run
  * @opt: options from the command line; the server uses the client's options instead
@@ -182,8 +225,11 @@ struct perf_result {
  * @marks: number of marks received in the round; a mark is a message of no bytes
  * @length: bytes of the last message that was received and is no mark
  * @due: number of messages that this process has to receive in TEST_RECV
- * @at: time stamps of a latency test in ticks: the start, then one per sample (client only)
- * @stamps: number of time stamps in @at after the start
+ * @at: time stamps of a latency test in ticks: the start, then one per message (client only); NULL
+ *	in a timed test
+ * @stamps: number of time stamps after the start
+ * @hist: latencies of a timed test
+ * @ticker: thread that ends a timed test (client only)
  * @rate: rate of a bandwidth test
  * @ns_per_tick: nanoseconds per tick, measured during the round
  * @served: number of clients served
@@ -216,6 +262,8 @@ struct perf {
 	uint64_t		due;
 	uint64_t		*at;
 	uint64_t		stamps;
+	struct perf_hist	hist;
+	struct perf_ticker	ticker;
 	struct perf_rate	rate;
 	double			ns_per_tick;
 	unsigned int		served;
@@ -298,6 +346,24 @@ void perf_run_bw(struct perf *p);
 void perf_receive_until_marks(struct perf *p);
 void perf_receive(struct perf *p, uint64_t n);
 void perf_feed(struct perf *p);
+
+/*
+ * dat-perf-ticker.c.  perf_ticker_start() starts the time of a timed test.  The time of other tests
+ * is never over.
+ */
+void perf_ticker_start(struct perf *p);
+void perf_ticker_stop(struct perf *p);
+
+static inline int perf_time_is_over(const struct perf *p)
+{
+	return __atomic_load_n(&p->ticker.over, __ATOMIC_RELAXED);
+}
+
+/* dat-perf-hist.c.  The unit of @s is @scale ticks. */
+struct stats;
+void perf_hist_clear(struct perf_hist *h);
+void perf_hist_add(struct perf_hist *h, uint64_t ticks);
+void perf_hist_stats(const struct perf_hist *h, double scale, struct stats *s);
 
 /*
  * dat-perf-rate.c.  perf_rate_add() says that @done messages have completed at @now.
