@@ -195,6 +195,19 @@ a_duration() {
 		a_while 1 -D 1 --event --test bw --srq
 }
 
+# Both sides send as many messages, or for the same time.
+both_directions() {
+	local op
+	serve || return 1
+	for op in send write read; do
+		measure --bidirectional --test bw --op $op --iters 200 --size 64,65536 --eps 2 --cq-mod 8 &&
+			[ "$(column 1) $(column 2)" = "64 65536 200 200" ] &&
+			has "$tmp/client.out" 'both directions together' &&
+			a_while 1 -b -t bw -o $op -D 1 && [[ $(column 2) =~ ^[1-9] ]] || return 1
+	done
+	measure --bidirectional --test bw --event --srq --iters 200 --window 512 --size 1
+}
+
 wrong_durations() {
 	local value
 	for value in 0 -1 x 1.5 86401 ''; do
@@ -224,11 +237,12 @@ wrong_options() {
 		refused '--keep is for the server' --keep "$host" &&
 		refused '--cq-mod is for --test bw' --cq-mod 2 "$host" &&
 		refused '--cq-mod must not exceed --window' --test bw --window 2 --cq-mod 3 "$host" &&
+		refused '--bidirectional is for --test bw' --bidirectional "$host" &&
 		refused '--srq is for --op send' --srq --op write "$host"
 }
 
 echo "TAP version 13"
-echo "1..13"
+echo "1..14"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -255,3 +269,5 @@ a_duration
 result a_test_of_a_duration_takes_this_time
 wrong_durations
 result wrong_durations_are_refused
+both_directions
+result both_sides_send_at_the_same_time

@@ -11,7 +11,9 @@
 /* Returns whether more requests are to be posted. */
 static int more(const struct perf *p, uint64_t posted)
 {
-	return p->opt.iters ? posted < p->opt.iters : !perf_time_is_over(p);
+	if (p->opt.iters)
+		return posted < p->opt.iters;
+	return p->client ? !perf_time_is_over(p) : !perf_client_is_done(p);
 }
 
 /*
@@ -47,7 +49,7 @@ static uint64_t post_last(struct perf *p, uint64_t posted)
 	return posted;
 }
 
-void perf_run_bw(struct perf *p)
+static void send_all(struct perf *p)
 {
 	uint64_t posted = 0, sent;
 
@@ -66,9 +68,11 @@ void perf_run_bw(struct perf *p)
 	perf_ticker_stop(p);
 }
 
-/* The server's part: receive until the client has finished on all connections. */
-void perf_receive_until_marks(struct perf *p)
+void perf_run_bw(struct perf *p)
 {
-	while (p->marks < 1 + p->opt.eps)
+	if (p->client || p->opt.bidir)
+		send_all(p);
+	/* The server receives until the client has finished on all connections. */
+	while (!p->client && p->marks < 1 + p->opt.eps)
 		perf_reap_batch(p);
 }

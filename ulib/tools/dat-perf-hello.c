@@ -10,7 +10,8 @@
 #define HELLO_VERSION	4
 #define HELLO_EVENT	0x1
 #define HELLO_SRQ	0x2
-#define HELLO_FLAGS	0x3
+#define HELLO_BIDIR	0x4
+#define HELLO_FLAGS	0x7
 
 /* Big endian.  @magic and @version are in the same place in all versions. */
 struct hello {
@@ -40,7 +41,8 @@ void perf_hello_pack(const struct perf *p, uint32_t index, uint8_t hello[PERF_HE
 		.magic = htonl(HELLO_MAGIC), .version = htonl(HELLO_VERSION),
 		.session = htonl(p->session), .index = htonl(index),
 		.op = (uint8_t)o->op, .test = (uint8_t)o->test,
-		.flags = htons((o->event ? HELLO_EVENT : 0) | (o->srq ? HELLO_SRQ : 0)),
+		.flags = htons((o->event ? HELLO_EVENT : 0) | (o->srq ? HELLO_SRQ : 0) |
+			       (o->bidir ? HELLO_BIDIR : 0)),
 		.size = htonl(o->size), .iters = htonl(o->iters),
 		.window = htons((uint16_t)o->window), .cq_mod = htons((uint16_t)o->cq_mod),
 		.eps = htons((uint16_t)o->eps), .idle = htons((uint16_t)o->idle),
@@ -74,6 +76,7 @@ int perf_hello_unpack(const DAT_CR_PARAM *cr, struct perf_request *r)
 		.op = h.op, .test = h.test, .size = ntohl(h.size), .iters = ntohl(h.iters),
 		.window = ntohs(h.window), .cq_mod = ntohs(h.cq_mod), .eps = ntohs(h.eps),
 		.idle = ntohs(h.idle), .srq = !!(flags & HELLO_SRQ),
+		.bidir = !!(flags & HELLO_BIDIR),
 		.event = !!(flags & HELLO_EVENT), .poller = ntohl(h.poller),
 		.busy = ntohl(h.busy),
 	};

@@ -10,12 +10,6 @@
 
 #define LOOKS	1024	/* reads of the memory per poll of the event queue */
 
-/* Returns whether the client's part is over.  The first mark began the test. */
-static int client_is_done(const struct perf *p)
-{
-	return !p->client && p->marks > 1;
-}
-
 /*
  * Wait until the last byte of an RDMA write has arrived.  Returns 0 if the client has finished
  * instead.
@@ -35,7 +29,7 @@ static int await_byte(struct perf *p, uint8_t value)
 			continue;
 		while (dat_evd_dequeue(p->tool.evd, &event) == DAT_SUCCESS)
 			perf_count(p, &event);
-		if (client_is_done(p))
+		if (!p->client && perf_client_is_done(p))
 			return 0;
 	}
 	return 1;
@@ -47,7 +41,7 @@ static int await_message(struct perf *p, uint64_t i)
 	DAT_EVENT event;
 
 	while (p->received < i) {
-		if (client_is_done(p))
+		if (perf_client_is_done(p))
 			return 0;
 		perf_await(p, &event);
 		perf_count(p, &event);

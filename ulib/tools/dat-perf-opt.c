@@ -27,6 +27,7 @@ static const char usage_text[] =
 "  -s, --size LIST     bytes of a message, 1 to %u, such as 64 or 64,4K,1M; up to\n"
 "                      %u sizes (64 for lat, 65536 for bw)\n"
 "  -a, --all-sizes     all powers of two from 1 to 1048576\n"
+"  -b, --bidirectional  in bw both sides send at the same time\n"
 "  -n, --iters N       messages, 1 to %u (1000)\n"
 "  -D, --duration SECONDS  messages for this time for each size, 1 to %u\n"
 "  -q, --eps N         connections that the messages take in turn, 1 to %u (1)\n"
@@ -37,7 +38,7 @@ static const char usage_text[] =
 "  -e, --event         wait for events instead of polling\n"
 "  -P, --poller USEC   let the driver look at what is posted; it sleeps after USEC\n"
 "                      without a post, 1 to %u\n"
-"  -b, --busy-poll USEC  look at the device instead of being notified, for USEC at a\n"
+"  -B, --busy-poll USEC  look at the device instead of being notified, for USEC at a\n"
 "                      time, 1 to %u\n"
 "  -d, --device IA     adapter, see 'rdma link show' (the first one)\n"
 "  -p, --port N        connection qualifier of the server (%u)\n"
@@ -95,6 +96,7 @@ static const struct option long_options[] = {
 	{ "size",	required_argument,	NULL, 's' },
 	{ "all-sizes",	no_argument,		NULL, 'a' },
 	{ "iters",	required_argument,	NULL, 'n' },
+	{ "bidirectional",	no_argument,	NULL, 'b' },
 	{ "duration",	required_argument,	NULL, 'D' },
 	{ "eps",	required_argument,	NULL, 'q' },
 	{ "idle",	required_argument,	NULL, 'i' },
@@ -103,7 +105,7 @@ static const struct option long_options[] = {
 	{ "cq-mod",	required_argument,	NULL, 'Q' },
 	{ "event",	no_argument,		NULL, 'e' },
 	{ "poller",	required_argument,	NULL, 'P' },
-	{ "busy-poll",	required_argument,	NULL, 'b' },
+	{ "busy-poll",	required_argument,	NULL, 'B' },
 	{ "device",	required_argument,	NULL, 'd' },
 	{ "port",	required_argument,	NULL, 'p' },
 	{ "json",	no_argument,		NULL, 'j' },
@@ -157,6 +159,9 @@ static int parse_opt(int c, struct perf *p)
 		o->poller = number("--poller", 1, MAX_POLLER);
 		return 1;
 	case 'b':
+		o->bidir = 1;
+		return 1;
+	case 'B':
 		o->busy = number("--busy-poll", 1, MAX_POLLER);
 		return 1;
 	}
@@ -203,6 +208,8 @@ const char *perf_opt_wrong(const struct perf_opt *o)
 		return "--srq is not for --test syscalls, where the server sends";
 	if (o->test == TEST_RECV && o->op != OP_SEND)
 		return "--test syscalls is for --op send: of RDMA nobody receives anything";
+	if (o->bidir && o->test != TEST_BW)
+		return "--bidirectional is for --test bw";
 	if (o->test == TEST_RECV && !o->iters)
 		return "--test syscalls counts --iters messages, for no --duration";
 	if (o->cq_mod > 1 && o->test != TEST_BW)
@@ -274,7 +281,7 @@ void perf_options(int argc, char **argv, struct perf *p)
 
 	p->opt = (struct perf_opt) { .window = 64, .cq_mod = 1, .eps = 1 };
 	p->args = (struct perf_args) { .port = PERF_PORT };
-	while ((c = getopt_long(argc, argv, ":o:t:s:an:D:q:i:rw:Q:eP:b:d:p:jkh", long_options,
+	while ((c = getopt_long(argc, argv, ":o:t:s:an:D:q:i:rw:Q:eP:bB:d:p:jkh", long_options,
 				NULL)) != -1) {
 		if (c == 'h' || c == 'V') {
 			c == 'h' ? usage() : text_version("dat-perf");

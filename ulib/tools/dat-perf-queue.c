@@ -12,7 +12,7 @@ static int receives(const struct perf *p)
 {
 	if (p->opt.op != OP_SEND)
 		return 0;
-	return p->opt.test == TEST_LAT || p->client == (p->opt.test == TEST_RECV);
+	return p->opt.test == TEST_LAT || p->opt.bidir || p->client == (p->opt.test == TEST_RECV);
 }
 
 #define CTRL_RECVS	4	/* receives for control messages alone */
@@ -30,7 +30,7 @@ static uint32_t request_events(const struct perf *p)
 {
 	const struct perf_opt *o = &p->opt;
 
-	if (!p->client || o->test != TEST_BW)
+	if ((!p->client && !o->bidir) || o->test != TEST_BW)
 		return PERF_LAT_RECVS;
 	/*
 	 * The last request of each connection is always signalled, in addition to every cq_mod-th

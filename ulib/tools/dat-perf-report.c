@@ -52,6 +52,10 @@ static void report_bw(struct perf *p)
 	perf_rate_result(&p->rate, p->ns_per_tick, &r);
 	rate = (double)r.messages / (double)r.ns * 1e9;
 	peak = (double)r.best_messages / (double)r.best_ns * 1e9;
+	if (p->opt.bidir) {
+		rate += (double)p->peer_result.messages / (double)p->peer_result.ns * 1e9;
+		peak += (double)p->peer_result.best_messages / (double)p->peer_result.best_ns * 1e9;
+	}
 	if (p->args.json) {
 		json_head(p, r.messages);
 		printf(",\"window\":%u,\"cq_mod\":%u,\"bw_peak\":%.2f,\"bw_average\":%.2f,"
@@ -83,6 +87,8 @@ void perf_header(const struct perf *p)
 		printf(", driver's poller");
 	if (o->busy)
 		printf(", looking at the device");
+	if (o->bidir)
+		printf(", both directions together");
 	if (o->cq_mod > 1)
 		printf(", 1 of %u reports", o->cq_mod);
 	putchar('\n');

@@ -9,12 +9,14 @@
  *	mark			 -->
  *			the test
  *	mark on each connection	 -->
+ *				<--	result (if both sides send)
  *				<--	mark on each connection
  *
  * A header has the size of the messages, and the address and key of the sender's memory.  A mark is
  * a message of no bytes; messages of a test have at least one.  The last mark of a connection is
  * behind all messages of the test on it.  The server's marks say that the server is ready for the
- * next round.  A header of size 0 says that there is none.
+ * next round.  A header of size 0 says that there is none.  A result has the figures of
+ * the server's direction.
  */
 #include <endian.h>
 #include <string.h>
@@ -29,31 +31,53 @@ struct header {
 	uint32_t	size;
 };
 
-_Static_assert(sizeof(struct header) <= PERF_CTRL_SIZE, "a control message fits");
+/* Big endian. */
+struct result {
+	uint64_t	messages;
+	uint64_t	ns;
+	uint64_t	best_messages;
+	uint64_t	best_ns;
+};
 
-/* Sleep until @sent requests and @received messages have completed, and @marks have arrived. */
+_Static_assert(sizeof(struct result) <= PERF_CTRL_SIZE, "a control message fits");
+
+#define MAX_RESULT	(1ULL << 56)	/* of nanoseconds: two years */
+
+/*
+ * Wait until @sent requests and @received messages have completed, and @marks have arrived.
+ * Sleep meanwhile, unless the peer may still send messages of the test.
+ */
 static void await(struct perf *p, uint64_t sent, uint64_t received, uint64_t marks)
 {
 	DAT_EVENT event;
 
 	while (p->sent < sent || p->received < received || p->marks < marks) {
-		tool_event(&p->tool, 0, 0, &event);
+		if (p->opt.bidir && marks)
+			perf_await(p, &event);
+		else
+			tool_event(&p->tool, 0, 0, &event);
 		perf_count(p, &event);
 	}
 }
 
-/* Build the header in the last bytes of the first slot, because no test uses these bytes. */
-static void send_header(struct perf *p, uint32_t size)
+/* Send a control message from the last bytes of the first slot, because no test uses these bytes. */
+static void send_ctrl(struct perf *p, const void *message, uint32_t len)
 {
 	size_t at = p->slot - PERF_CTRL_SIZE;
+
+	memcpy(p->mem.va + at, message, len);
+	p->next = 0;
+	perf_post_send_from(p, at, len);
+}
+
+static void send_header(struct perf *p, uint32_t size)
+{
 	struct header mine = {
 		.addr = htobe64((uintptr_t)p->mem.va), .rkey = htobe32(p->mem.rmr_context),
 		.size = htobe32(size),
 	};
 
-	memcpy(p->mem.va + at, &mine, sizeof(mine));
-	p->next = 0;
-	perf_post_send_from(p, at, sizeof(mine));
+	send_ctrl(p, &mine, sizeof(mine));
 }
 
 /* Take the peer's header from the receive buffer.  Returns the size. */
@@ -131,6 +155,38 @@ int perf_round_accept(struct perf *p)
 	return 1;
 }
 
+static void send_result(struct perf *p)
+{
+	struct perf_result r;
+	struct result mine;
+
+	perf_rate_result(&p->rate, p->ns_per_tick, &r);
+	mine = (struct result) {
+		.messages = htobe64(r.messages), .ns = htobe64(r.ns),
+		.best_messages = htobe64(r.best_messages), .best_ns = htobe64(r.best_ns),
+	};
+	send_ctrl(p, &mine, sizeof(mine));
+}
+
+/* Take the server's result from the receive buffer: only marks have come after it. */
+static void take_result(struct perf *p)
+{
+	struct perf_result *r = &p->peer_result;
+	struct result theirs;
+
+	if (p->length != sizeof(theirs))
+		perf_fail(p, "the server sent %llu bytes in place of a result",
+			  (unsigned long long)p->length);
+	memcpy(&theirs, p->mem.va + p->slot, sizeof(theirs));
+	*r = (struct perf_result) {
+		.messages = be64toh(theirs.messages), .ns = be64toh(theirs.ns),
+		.best_messages = be64toh(theirs.best_messages), .best_ns = be64toh(theirs.best_ns),
+	};
+	if (r->messages > MAX_RESULT || r->best_messages > r->messages || !r->ns ||
+	    r->ns > MAX_RESULT || !r->best_ns || r->best_ns > r->ns)
+		perf_fail(p, "the server sent a result that makes no sense");
+}
+
 static void post_marks(struct perf *p)
 {
 	uint32_t i;
@@ -148,13 +204,17 @@ void perf_round_end(struct perf *p)
 	if (p->client) {
 		post_marks(p);
 		await(p, p->sent + eps, 0, eps);
+		if (p->opt.bidir)
+			take_result(p);
 		p->received = 0;
 	} else {
 		await(p, 0, 0, 1 + eps);
 		/* The next header may come as soon as the client has the marks. */
 		p->received = 0;
+		if (p->opt.bidir)
+			send_result(p);
 		post_marks(p);
-		await(p, p->sent + eps, 0, 0);
+		await(p, p->sent + eps + p->opt.bidir, 0, 0);
 	}
 	p->sent = 0;
 	p->marks = 0;

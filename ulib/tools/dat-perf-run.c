@@ -67,7 +67,7 @@ void perf_reap(struct perf *p, uint64_t sent, uint64_t received)
 /* Returns whether the server sends or writes in the test.  Otherwise it only provides memory. */
 static int server_is_busy(const struct perf_opt *o)
 {
-	return o->op == OP_SEND || (o->op == OP_WRITE && o->test == TEST_LAT);
+	return o->op == OP_SEND || o->bidir || (o->op == OP_WRITE && o->test == TEST_LAT);
 }
 
 static void run_part(struct perf *p)
@@ -78,10 +78,8 @@ static void run_part(struct perf *p)
 		perf_run_lat(p);
 	else if (p->opt.test == TEST_RECV)
 		p->client ? perf_receive(p, p->opt.iters) : perf_feed(p);
-	else if (p->client)
-		perf_run_bw(p);
 	else
-		perf_receive_until_marks(p);
+		perf_run_bw(p);
 }
 
 static void busy_poll(struct perf *p, uint32_t usec)

@@ -41,7 +41,7 @@ void perf_ticker_start(struct perf *p)
 	pthread_condattr_t attr;
 
 	memset(t, 0, sizeof(*t));
-	if (!p->args.duration)
+	if (!p->client || !p->args.duration)
 		return;
 	t->end = tool_now_ns() + p->args.duration * NS_PER_S;
 	pthread_mutex_init(&t->lock, NULL);

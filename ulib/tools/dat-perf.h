@@ -55,6 +55,7 @@ extern const char *const perf_test_names[];
  * @eps: number of connections that carry messages
  * @idle: number of connections that carry no messages
  * @srq: flag: the server receives through an SRQ
+ * @bidir: flag: the server sends at the same time as the client
  * @event: flag: wait for events instead of polling
  * @poller: idle time in microseconds after which the driver's poller sleeps; 0 for no poller
  * @busy: time in microseconds that the driver polls the device if the EVD is empty; 0 for no
@@ -70,6 +71,7 @@ struct perf_opt {
 	uint32_t	eps;
 	uint32_t	idle;
 	uint32_t	srq;
+	uint32_t	bidir;
 	uint32_t	event;
 	uint32_t	poller;
 	uint32_t	busy;
@@ -231,6 +233,7 @@ struct perf_ticker {
  * @hist: latencies of a timed test
  * @ticker: thread that ends a timed test (client only)
  * @rate: rate of a bandwidth test
+ * @peer_result: result of the server's direction (client, if @opt.bidir)
  * @ns_per_tick: nanoseconds per tick, measured during the round
  * @served: number of clients served
  * @next_client: jump target at which a server with --keep continues after it has dropped a client
@@ -265,6 +268,7 @@ struct perf {
 	struct perf_hist	hist;
 	struct perf_ticker	ticker;
 	struct perf_rate	rate;
+	struct perf_result	peer_result;
 	double			ns_per_tick;
 	unsigned int		served;
 	jmp_buf			next_client;
@@ -343,7 +347,6 @@ void perf_run(struct perf *p);
 /* dat-perf-lat.c, dat-perf-bw.c, dat-perf-stream.c */
 void perf_run_lat(struct perf *p);
 void perf_run_bw(struct perf *p);
-void perf_receive_until_marks(struct perf *p);
 void perf_receive(struct perf *p, uint64_t n);
 void perf_feed(struct perf *p);
 
@@ -353,6 +356,12 @@ void perf_feed(struct perf *p);
  */
 void perf_ticker_start(struct perf *p);
 void perf_ticker_stop(struct perf *p);
+
+/* Returns whether the client's part is over, at the server.  The first mark began the test. */
+static inline int perf_client_is_done(const struct perf *p)
+{
+	return p->marks > 1;
+}
 
 static inline int perf_time_is_over(const struct perf *p)
 {
