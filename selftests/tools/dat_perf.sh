@@ -208,6 +208,21 @@ both_directions() {
 	measure --bidirectional --test bw --event --srq --iters 200 --window 512 --size 1
 }
 
+# buckets: print the sum of the buckets of client.out, if each begins where the previous one ends.
+buckets() {
+	awk '
+	/#from/ { inside = 1; next }
+	inside { if (n++ && $1 != to) exit; to = $2; sum += $3; if ($2 <= $1) exit }
+	END { print sum + 0 }' "$tmp/client.out"
+}
+
+a_histogram() {
+	serve || return 1
+	measure --iters 300 --histogram && [ "$(buckets)" = 300 ] &&
+		measure --duration 1 -H --op read && [ "$(buckets)" = "$(column 2 | cut -d' ' -f1)" ] &&
+		refused '--histogram is for --test lat' --histogram --test bw "$host"
+}
+
 wrong_durations() {
 	local value
 	for value in 0 -1 x 1.5 86401 ''; do
@@ -242,7 +257,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..14"
+echo "1..15"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -271,3 +286,5 @@ wrong_durations
 result wrong_durations_are_refused
 both_directions
 result both_sides_send_at_the_same_time
+a_histogram
+result a_histogram_has_all_messages

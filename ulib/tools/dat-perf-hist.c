@@ -80,3 +80,53 @@ void perf_hist_stats(const struct perf_hist *h, double scale, struct stats *s)
 	s->p99 = latency_of_rank(h, h->n * 99 / 100) * scale;
 	s->p999 = latency_of_rank(h, h->n * 999 / 1000) * scale;
 }
+
+#define PER_DECADE	10	/* buckets */
+
+/* Returns the lower end of a bucket.  Bucket 0 begins at 1. */
+static double bound(int i)
+{
+	static const double of_decade[PER_DECADE] = { 1, 1.25, 1.6, 2, 2.5, 3.2, 4, 5, 6.4, 8 };
+	int decade = (i < 0 ? i - PER_DECADE + 1 : i) / PER_DECADE;
+
+	return of_decade[i - decade * PER_DECADE] * pow(10, decade);
+}
+
+/* Returns the bucket of a latency above 0. */
+static int bucket_of(double latency)
+{
+	int i = (int)floor(log10(latency) * PER_DECADE);
+
+	/* The bounds are round numbers, so the estimate may be off by one. */
+	while (latency < bound(i))
+		i--;
+	while (latency >= bound(i + 1))
+		i++;
+	return i;
+}
+
+static double latency_of_line(const struct perf_hist *h, uint32_t line)
+{
+	return fmax(fmin(fmax(middle(line), (double)h->min), (double)h->max), 0.5);
+}
+
+uint32_t perf_hist_buckets(const struct perf_hist *h, double scale,
+			   struct perf_bucket b[PERF_BUCKETS])
+{
+	uint32_t i, n = 0;
+	int first = 0, this;
+
+	for (i = 0; i < PERF_HIST_LINES; i++) {
+		if (!h->line[i])
+			continue;
+		this = bucket_of(latency_of_line(h, i) * scale);
+		if (!n)
+			first = this;
+		for (; n < PERF_BUCKETS && first + (int)n <= this; n++)
+			b[n] = (struct perf_bucket) {
+				.from = bound(first + (int)n), .to = bound(first + (int)n + 1),
+			};
+		b[n - 1].n += h->line[i];
+	}
+	return n;
+}

@@ -42,6 +42,7 @@ static const char usage_text[] =
 "                      time, 1 to %u\n"
 "  -d, --device IA     adapter, see 'rdma link show' (the first one)\n"
 "  -p, --port N        connection qualifier of the server (%u)\n"
+"  -H, --histogram     how many messages took how long, after each row (lat)\n"
 "  -j, --json          results as a JSON array\n"
 "  -k, --keep          go on after the first client\n"
 "  -h, --help          this text\n"
@@ -108,6 +109,7 @@ static const struct option long_options[] = {
 	{ "busy-poll",	required_argument,	NULL, 'B' },
 	{ "device",	required_argument,	NULL, 'd' },
 	{ "port",	required_argument,	NULL, 'p' },
+	{ "histogram",	no_argument,		NULL, 'H' },
 	{ "json",	no_argument,		NULL, 'j' },
 	{ "keep",	no_argument,		NULL, 'k' },
 	{ "help",	no_argument,		NULL, 'h' },
@@ -189,6 +191,9 @@ static int parse_arg(int c, struct perf_args *a)
 	case 'p':
 		a->port = number("--port", 1, 65535);
 		return 1;
+	case 'H':
+		a->histogram = 1;
+		return 1;
 	case 'j':
 		a->json = 1;
 		return 1;
@@ -246,6 +251,8 @@ static void check(struct perf *p)
 		p->opt.iters = DEFAULT_ITERS;
 	if (p->args.keep && p->args.host)
 		wrong("--keep is for the server, which has no HOST");
+	if (p->args.histogram && p->opt.test != TEST_LAT)
+		wrong("--histogram is for --test lat");
 	why = perf_opt_wrong(&p->opt);
 	if (why)
 		wrong("%s", why);
@@ -281,7 +288,7 @@ void perf_options(int argc, char **argv, struct perf *p)
 
 	p->opt = (struct perf_opt) { .window = 64, .cq_mod = 1, .eps = 1 };
 	p->args = (struct perf_args) { .port = PERF_PORT };
-	while ((c = getopt_long(argc, argv, ":o:t:s:an:D:q:i:rw:Q:eP:bB:d:p:jkh", long_options,
+	while ((c = getopt_long(argc, argv, ":o:t:s:an:D:q:i:rw:Q:eP:bB:d:p:Hjkh", long_options,
 				NULL)) != -1) {
 		if (c == 'h' || c == 'V') {
 			c == 'h' ? usage() : text_version("dat-perf");

@@ -20,6 +20,41 @@ static void json_head(const struct perf *p, uint64_t iters)
 	       o->busy);
 }
 
+/* Print the buckets, each with a bar whose length is its share of the fullest bucket. */
+static void print_histogram(const struct perf_bucket *b, uint32_t n, uint64_t all)
+{
+	static const char bar[] = "########################################";
+	uint64_t most = 1;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		most = b[i].n > most ? b[i].n : most;
+	printf(" #from[usec] to[usec]     messages        %%\n");
+	for (i = 0; i < n; i++)
+		printf(" %11.6g %-10.6g %10llu %8.3f %.*s\n", b[i].from, b[i].to,
+		       (unsigned long long)b[i].n, 100.0 * (double)b[i].n / (double)all,
+		       (int)(sizeof(bar) * b[i].n / (most + 1)), bar);
+}
+
+/* Fill the histogram of a test that is not timed from the latencies in p->at. */
+static void fill_histogram(struct perf *p)
+{
+	uint64_t i;
+
+	for (i = 0; p->at && i < p->stamps; i++)
+		perf_hist_add(&p->hist, p->at[i]);
+}
+
+static void report_histogram(struct perf *p, double scale)
+{
+	static struct perf_bucket b[PERF_BUCKETS];
+	uint32_t n;
+
+	fill_histogram(p);
+	n = perf_hist_buckets(&p->hist, scale, b);
+	print_histogram(b, n, p->hist.n);
+}
+
 static void report_lat(struct perf *p)
 {
 	/*
@@ -41,6 +76,8 @@ static void report_lat(struct perf *p)
 	printf(" %-10u %-12llu %-13.2f %-13.2f %-18.2f %-13.2f %-13.2f %-18.2f %.2f\n",
 	       p->size, (unsigned long long)p->stamps, s.min, s.max, s.typical, s.avg, s.stdev,
 	       s.p99, s.p999);
+	if (p->args.histogram)
+		report_histogram(p, scale);
 }
 
 /* Print the bandwidth.  1 MB is 2^20 bytes, as in perftest. */

@@ -98,6 +98,7 @@ struct perf_args {
 	int			json;
 	int			keep;
 	int			syscalls;
+	int			histogram;
 };
 
 /*
@@ -230,7 +231,7 @@ struct perf_ticker {
  * @at: time stamps of a latency test in ticks: the start, then one per message (client only); NULL
  *	in a timed test
  * @stamps: number of time stamps after the start
- * @hist: latencies of a timed test
+ * @hist: latencies of a timed test, or of --histogram
  * @ticker: thread that ends a timed test (client only)
  * @rate: rate of a bandwidth test
  * @peer_result: result of the server's direction (client, if @opt.bidir)
@@ -373,6 +374,23 @@ struct stats;
 void perf_hist_clear(struct perf_hist *h);
 void perf_hist_add(struct perf_hist *h, uint64_t ticks);
 void perf_hist_stats(const struct perf_hist *h, double scale, struct stats *s);
+
+/*
+ * struct perf_bucket - number of latencies in a range, for people
+ * @from, @to: range in the unit of the scale; @to is the end, which is not in the range
+ * @n: number of latencies
+ */
+struct perf_bucket {
+	double		from;
+	double		to;
+	uint64_t	n;
+};
+
+#define PERF_BUCKETS	256
+
+/* Fill the buckets that have latencies, and those between them.  Returns their number. */
+uint32_t perf_hist_buckets(const struct perf_hist *h, double scale,
+			   struct perf_bucket b[PERF_BUCKETS]);
 
 /*
  * dat-perf-rate.c.  perf_rate_add() says that @done messages have completed at @now.
