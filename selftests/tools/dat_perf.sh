@@ -167,7 +167,7 @@ all_sizes_of_one_client() {
 
 wrong_sizes() {
 	local list
-	for list in 0 -1 '' 5M 4097K 64, ,64 64,,65 64x 64KM 64,0 "$(seq -s , 65)"; do
+	for list in 0 -1 '' 5M 4097K "64," ,64 64,,65 64x 64KM 64,0 "$(seq -s , 65)"; do
 		refused '--size wants' --size "$list" "$host" || return 1
 	done
 	refused '--all-sizes has all sizes' --all-sizes --size 64 "$host" &&
@@ -223,6 +223,68 @@ a_histogram() {
 		refused '--histogram is for --test lat' --histogram --test bw "$host"
 }
 
+# with_jq TEST NAME: run a test that needs jq, and report its result.
+with_jq() {
+	if command -v jq >/dev/null; then
+		"$1"
+		result "$2"
+	else
+		n=$((n + 1))
+		echo "ok $n dat_perf.$2 # SKIP there is no jq"
+	fi
+}
+
+# json FILTER: print the value of the jq filter for client.out.
+json() { jq -r "$1" "$tmp/client.out"; }
+
+test_info_of_perftest='["CQ_Moderation","Connection_type","Data_ex_method","Device","Number_of_qps",
+	"TX_depth","Using_SRQ","rdma_cm_QPs","test"]'
+
+json_as_perftest() {
+	serve || return 1
+	measure --json --iters 50 --size 64,4K --histogram &&
+		[ "$(json 'map(.results.MsgSize) | join(" ")')" = "64 4096" ] &&
+		[ "$(json '[.[].results.histogram | map(.count) | add] | join(" ")')" = "50 50" ] &&
+		[ "$(json '.[0].results | keys_unsorted | join(" ")')" = "MsgSize n_iterations t_min t_max \
+t_typical t_avg t_stdev percentile_99 percentile_99.9 histogram" ] &&
+		[ "$(json '.[0].test_info | .test, .host, .kernel, .server')" = "Send_Latency_Test
+$(uname -n)
+$(uname -r)
+$host" ] && [ "dat-perf $(json '.[0].test_info.version')" = "$("$bin/dat-perf" --version)" ] || return 1
+	measure --json --iters 50 --test bw --op write --bidirectional --eps 2 --window 32 --cq-mod 4 &&
+		[ "$(json ".[0].test_info | $test_info_of_perftest - keys | length")" = 0 ] &&
+		[ "$(json '.[0].test_info | .test, .TX_depth, .CQ_Moderation, .Number_of_qps')" = \
+			"RDMA_Write_Bidirectional_BW_Test
+32
+4
+2" ] && [ "$(json '.[0].results | .client.n_iterations, .server.n_iterations')" = "50
+50" ] && [ "$(json '.[0].results | (.client.MsgRate + .server.MsgRate - .MsgRate) * 1e4 | round')" = 0 ]
+}
+
+# The file is there when it is whole, and an older one stays if the measurement fails.
+a_json_file() {
+	local file=$tmp/new/results.json
+	mkdir "$tmp/new" && serve || return 1
+	measure --iters 20 --size 1,2 --json-file "$file" && [ "$(column 1)" = "1 2" ] &&
+		[ "$(jq -r 'map(.results.MsgSize) | join(" ")' "$file")" = "1 2" ] &&
+		[ "$(stat -c %a "$file")" = 644 ] || return 1
+	cp "$file" "$tmp/before"
+	measure --iters 20 --json --json-file "$file" --test syscalls && cmp "$tmp/client.out" "$file" &&
+		[ "$(jq -r '.[0].test_info.test' "$file")" = syscalls ] || return 1
+	cp "$tmp/before" "$file"
+	stop_server
+	! measure --iters 20 --json --json-file "$file" && cmp "$tmp/before" "$file" &&
+		[ ! -s "$tmp/client.out" ] && [ "$(ls "$tmp/new")" = results.json ]
+}
+
+wrong_json_files() {
+	local name link=$tmp/link
+	ln -s "$tmp/new" "$link"
+	for name in '' "$tmp/none/file" "$tmp" "$tmp/" /dev/null "$link" "$(printf 'a%.0s' {1..5000})"; do
+		refused '--json-file cannot write' --json-file "$name" "$host" || return 1
+	done
+}
+
 wrong_durations() {
 	local value
 	for value in 0 -1 x 1.5 86401 ''; do
@@ -257,7 +319,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..15"
+echo "1..18"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -288,3 +350,7 @@ both_directions
 result both_sides_send_at_the_same_time
 a_histogram
 result a_histogram_has_all_messages
+with_jq json_as_perftest the_json_has_the_keys_of_perftest
+with_jq a_json_file a_json_file_appears_when_it_is_whole
+wrong_json_files
+result a_json_file_that_cannot_be_written_is_refused

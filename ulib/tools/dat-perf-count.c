@@ -132,10 +132,10 @@ int perf_count_syscalls(struct perf *p)
 		return 2;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) || !c.seen_end)
 		tool_die("the counted run failed");
-	if (p->args.json)
-		printf("[{\"test\":\"syscalls\",\"iterations\":%llu,\"syscalls\":%llu}]\n",
-		       (unsigned long long)counted, (unsigned long long)c.syscalls);
-	else
+	perf_json_begin(p);
+	perf_json_syscalls(p, counted, c.syscalls);
+	perf_json_end(p);
+	if (!p->args.json)
 		printf(" syscalls: %llu in %llu post_recv + dequeue, %s\n",
 		       (unsigned long long)c.syscalls, (unsigned long long)counted,
 		       p->opt.event ? "waiting for events" : "polling");

@@ -12,7 +12,7 @@
 
 #define LINES_PER_OCTAVE	(1U << PERF_HIST_BITS)
 
-/* Returns the line of a latency.  The first two octaves have lines of one tick. */
+/* Returns the line of a latency.  Below 2^(PERF_HIST_BITS + 1) a line is one tick wide. */
 static uint32_t line_of(uint64_t ticks)
 {
 	uint32_t octave;

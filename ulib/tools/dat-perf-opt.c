@@ -44,6 +44,7 @@ static const char usage_text[] =
 "  -p, --port N        connection qualifier of the server (%u)\n"
 "  -H, --histogram     how many messages took how long, after each row (lat)\n"
 "  -j, --json          results as a JSON array\n"
+"      --json-file FILE  the same to FILE, which appears when it is whole\n"
 "  -k, --keep          go on after the first client\n"
 "  -h, --help          this text\n"
 "      --version       the version\n"
@@ -111,6 +112,7 @@ static const struct option long_options[] = {
 	{ "port",	required_argument,	NULL, 'p' },
 	{ "histogram",	no_argument,		NULL, 'H' },
 	{ "json",	no_argument,		NULL, 'j' },
+	{ "json-file",	required_argument,	NULL, 'J' },
 	{ "keep",	no_argument,		NULL, 'k' },
 	{ "help",	no_argument,		NULL, 'h' },
 	{ "version",	no_argument,		NULL, 'V' },
@@ -197,6 +199,9 @@ static int parse_arg(int c, struct perf_args *a)
 	case 'j':
 		a->json = 1;
 		return 1;
+	case 'J':
+		a->json_file = optarg;
+		return 1;
 	case 'k':
 		a->keep = 1;
 		return 1;
@@ -256,6 +261,9 @@ static void check(struct perf *p)
 	why = perf_opt_wrong(&p->opt);
 	if (why)
 		wrong("%s", why);
+	why = p->args.json_file ? perf_file_wrong(p->args.json_file) : NULL;
+	if (why)
+		wrong("--json-file cannot write '%s': %s", p->args.json_file, why);
 }
 
 static const char *long_name(int c)

@@ -1,24 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Copyright (c) The dat authors
-/* Computes the results from the time stamps, and prints them. */
+/* Computes the results from what was measured, and prints them for people. */
 #include <stdio.h>
 
 #include "dat-perf.h"
 #include "stats.h"
-#include "text.h"
-
-static void json_head(const struct perf *p, uint64_t iters)
-{
-	const struct perf_opt *o = &p->opt;
-
-	printf("{\"op\":\"%s\",\"test\":\"%s\",\"device\":", perf_op_names[o->op],
-	       perf_test_names[o->test]);
-	text_json(p->tool.name);
-	printf(",\"event\":%s,\"bytes\":%u,\"iterations\":%llu,\"eps\":%u,\"idle\":%u,"
-	       "\"srq\":%s,\"poller\":%u,\"busy_poll\":%u", o->event ? "true" : "false",
-	       p->size, (unsigned long long)iters, o->eps, o->idle, o->srq ? "true" : "false", o->poller,
-	       o->busy);
-}
 
 /* Print the buckets, each with a bar whose length is its share of the fullest bucket. */
 static void print_histogram(const struct perf_bucket *b, uint32_t n, uint64_t all)
@@ -45,16 +31,6 @@ static void fill_histogram(struct perf *p)
 		perf_hist_add(&p->hist, p->at[i]);
 }
 
-static void report_histogram(struct perf *p, double scale)
-{
-	static struct perf_bucket b[PERF_BUCKETS];
-	uint32_t n;
-
-	fill_histogram(p);
-	n = perf_hist_buckets(&p->hist, scale, b);
-	print_histogram(b, n, p->hist.n);
-}
-
 static void report_lat(struct perf *p)
 {
 	/*
@@ -62,56 +38,61 @@ static void report_lat(struct perf *p)
 	 * ping-pong.
 	 */
 	double scale = p->ns_per_tick * (p->opt.op == OP_READ ? 1e-3 : 0.5e-3);
+	static struct perf_bucket buckets[PERF_BUCKETS];
+	uint32_t nbuckets = 0;
 	struct stats s;
 
 	if (p->at)
 		stats_of(p->at, p->stamps, scale, &s);
 	else
 		perf_hist_stats(&p->hist, scale, &s);
-	if (p->args.json) {
-		json_head(p, p->stamps);
-		stats_json(&s);
-		return;
+	if (p->args.histogram) {
+		fill_histogram(p);
+		nbuckets = perf_hist_buckets(&p->hist, scale, buckets);
 	}
+	perf_json_lat(p, &s, buckets, nbuckets);
+	if (p->args.json)
+		return;
 	printf(" %-10u %-12llu %-13.2f %-13.2f %-18.2f %-13.2f %-13.2f %-18.2f %.2f\n",
 	       p->size, (unsigned long long)p->stamps, s.min, s.max, s.typical, s.avg, s.stdev,
 	       s.p99, s.p999);
 	if (p->args.histogram)
-		report_histogram(p, scale);
+		print_histogram(buckets, nbuckets, p->hist.n);
 }
 
-/* Print the bandwidth.  1 MB is 2^20 bytes, as in perftest. */
+static double per_second(uint64_t messages, uint64_t ns)
+{
+	return (double)messages / (double)ns * 1e9;
+}
+
 static void report_bw(struct perf *p)
 {
-	double mb = (double)p->size / 1048576.0, rate, peak;
+	struct perf_rates rates;
 	struct perf_result r;
 
 	perf_rate_result(&p->rate, p->ns_per_tick, &r);
-	rate = (double)r.messages / (double)r.ns * 1e9;
-	peak = (double)r.best_messages / (double)r.best_ns * 1e9;
+	rates = (struct perf_rates) {
+		.mb = (double)p->size / 1048576, .client = per_second(r.messages, r.ns),
+		.peak = per_second(r.best_messages, r.best_ns),
+	};
 	if (p->opt.bidir) {
-		rate += (double)p->peer_result.messages / (double)p->peer_result.ns * 1e9;
-		peak += (double)p->peer_result.best_messages / (double)p->peer_result.best_ns * 1e9;
+		rates.server = per_second(p->peer_result.messages, p->peer_result.ns);
+		rates.peak += per_second(p->peer_result.best_messages, p->peer_result.best_ns);
 	}
-	if (p->args.json) {
-		json_head(p, r.messages);
-		printf(",\"window\":%u,\"cq_mod\":%u,\"bw_peak\":%.2f,\"bw_average\":%.2f,"
-		       "\"msg_rate\":%.6f}", p->opt.window, p->opt.cq_mod, peak * mb,
-		       rate * mb, rate / 1e6);
+	rates.average = rates.client + rates.server;
+	perf_json_bw(p, &rates, r.messages);
+	if (p->args.json)
 		return;
-	}
 	printf(" %-10u %-12llu %-18.2f %-18.2f %.6f\n", p->size, (unsigned long long)r.messages,
-	       peak * mb, rate * mb, rate / 1e6);
+	       rates.peak * rates.mb, rates.average * rates.mb, rates.average / 1e6);
 }
 
 void perf_header(const struct perf *p)
 {
 	const struct perf_opt *o = &p->opt;
 
-	if (p->args.json) {
-		printf("[");
+	if (p->args.json)
 		return;
-	}
 	printf(" dat-perf: %s %s, %s", perf_op_names[o->op], perf_test_names[o->test],
 	       o->event ? "waiting for events" : "polling");
 	if (o->eps > 1)

@@ -48,6 +48,7 @@ static void client(struct perf *p)
 	why = perf_too_much(p);
 	if (why)
 		tool_usage("%s", why);
+	perf_json_begin(p);
 	perf_header(p);
 	perf_prepare(p);
 	perf_connect(p);
@@ -55,12 +56,9 @@ static void client(struct perf *p)
 		perf_round_begin(p, p->args.sizes.at[i]);
 		perf_run(p);
 		perf_round_end(p);
-		if (p->args.json && i)
-			printf(",");
 		perf_report(p);
 	}
-	if (p->args.json)
-		printf("]\n");
+	perf_json_end(p);
 	perf_no_more_rounds(p);
 	perf_end(p);
 	tool_close(&p->tool);

@@ -18,7 +18,9 @@
  *   dat-perf-ticker.c	thread that ends a timed test
  *   dat-perf-hist.c	histogram of latencies
  *   dat-perf-rate.c	average and best rate of a bandwidth test
- *   dat-perf-report.c	output
+ *   dat-perf-report.c	output for people
+ *   dat-perf-json.c	output for programs
+ *   dat-perf-file.c	file that gets its name when it is whole
  *   dat-perf-count.c	count of system calls
  */
 #ifndef DAT_PERF_H
@@ -26,6 +28,7 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdio.h>
 
 #include "common.h"
 
@@ -96,6 +99,7 @@ struct perf_args {
 	unsigned int		duration;	/* of the test of a size in seconds, or 0 */
 	int			all;
 	int			json;
+	const char		*json_file;
 	int			keep;
 	int			syscalls;
 	int			histogram;
@@ -236,6 +240,8 @@ struct perf_ticker {
  * @rate: rate of a bandwidth test
  * @peer_result: result of the server's direction (client, if @opt.bidir)
  * @ns_per_tick: nanoseconds per tick, measured during the round
+ * @json, @json_text, @json_len: stream that collects the JSON text, the text, and its length
+ * @json_n: number of objects in it
  * @served: number of clients served
  * @next_client: jump target at which a server with --keep continues after it has dropped a client
  */
@@ -271,6 +277,10 @@ struct perf {
 	struct perf_rate	rate;
 	struct perf_result	peer_result;
 	double			ns_per_tick;
+	FILE			*json;
+	char			*json_text;
+	size_t			json_len;
+	unsigned int		json_n;
 	unsigned int		served;
 	jmp_buf			next_client;
 };
@@ -403,6 +413,32 @@ void perf_rate_result(const struct perf_rate *r, double ns_per_tick, struct perf
 /* dat-perf-report.c */
 void perf_header(const struct perf *p);
 void perf_report(struct perf *p);
+
+/*
+ * dat-perf-json.c.  The functions do nothing without --json and --json-file.  @buckets may be NULL.
+ * perf_json_end() prints and writes what the others have collected.
+ */
+struct perf_rates {
+	double		mb;	/* bytes of a message in MB of 2^20 */
+	double		peak;	/* messages per second, as the following */
+	double		average;
+	double		client;
+	double		server;	/* 0, or @average is the sum of both directions */
+};
+
+void perf_json_begin(struct perf *p);
+void perf_json_lat(struct perf *p, const struct stats *s, const struct perf_bucket *buckets,
+		   uint32_t nbuckets);
+void perf_json_bw(struct perf *p, const struct perf_rates *r, uint64_t messages);
+void perf_json_syscalls(struct perf *p, uint64_t messages, uint64_t syscalls);
+void perf_json_end(struct perf *p);
+
+/*
+ * dat-perf-file.c.  perf_file_wrong() returns why @name cannot be written, or NULL.
+ * perf_file_write() exits on an error.
+ */
+const char *perf_file_wrong(const char *name);
+void perf_file_write(const char *name, const char *text, size_t len);
 
 /* dat-perf-count.c: returns the exit status of the program */
 int perf_count_syscalls(struct perf *p);

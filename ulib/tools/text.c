@@ -68,26 +68,31 @@ void text_clean(char *s, int newlines)
 	}
 }
 
-void text_json(const char *string)
+void text_json_to(FILE *to, const char *string)
 {
 	const unsigned char *s = (const unsigned char *)string;
 	size_t len;
 
-	putchar('"');
+	putc('"', to);
 	for (; *s; s += len) {
 		len = text_utf8_len(s);
 		if (!len) {
-			fputs("\\ufffd", stdout);
+			fputs("\\ufffd", to);
 			len = 1;
 		} else if (*s == '"' || *s == '\\') {
-			printf("\\%c", *s);
+			fprintf(to, "\\%c", *s);
 		} else if (*s < 0x20 || *s == 0x7f) {
-			printf("\\u%04x", *s);
+			fprintf(to, "\\u%04x", *s);
 		} else {
-			fwrite(s, 1, len, stdout);
+			fwrite(s, 1, len, to);
 		}
 	}
-	putchar('"');
+	putc('"', to);
+}
+
+void text_json(const char *string)
+{
+	text_json_to(stdout, string);
 }
 
 static const char *prog_name;

@@ -5,6 +5,7 @@
 #define TOOLS_TEXT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* Returns the length in bytes of the UTF-8 character at @s, or 0 if the character is invalid. */
 size_t text_utf8_len(const unsigned char *s);
@@ -16,8 +17,9 @@ size_t text_utf8_len(const unsigned char *s);
  */
 void text_clean(char *s, int newlines);
 
-/* Print @s to standard output as a JSON string, with the quotes. */
+/* Print @s to standard output, or to @to, as a JSON string, with the quotes. */
 void text_json(const char *s);
+void text_json_to(FILE *to, const char *s);
 
 /* Print the name of a tool and the version of this package. */
 void text_version(const char *prog);
