@@ -66,12 +66,14 @@ measure() {
 # refused TEXT OPTION...: succeed if a client refuses these options with status 2 and one line that
 # contains TEXT and where to read more.
 refused() {
-	local text=$1 rc
+	local text=$1 rc lines
 	shift
 	"$bin/dat-perf" "$@" >"$tmp/refused.out" 2>"$tmp/refused.log"
 	rc=$?
-	[ $rc = 2 ] && [ ! -s "$tmp/refused.out" ] && [ "$(wc -l <"$tmp/refused.log")" = 1 ] &&
-		has "$tmp/refused.log" "$text" && has "$tmp/refused.log" '; see dat-perf --help$' && return
+	mapfile -t lines <"$tmp/refused.log"
+	[ $rc = 2 ] && [ ! -s "$tmp/refused.out" ] && [ ${#lines[@]} = 1 ] &&
+		has "$tmp/refused.log" "$text" &&
+		has "$tmp/refused.log" '; see dat-perf --help$' && return
 	echo "dat-perf $*: status $rc, wanted: $text" >>"$tmp/refused.log"
 	return 1
 }
@@ -156,13 +158,14 @@ sizes_in_the_given_order() {
 
 # The server without --keep serves one client, so the client has one set of connections.
 all_sizes_of_one_client() {
-	local rc
+	local rc all i
 	serve_one || return 1
 	measure --iters 5 --op write --all-sizes || return 1
 	wait "$server"
 	rc=$?
 	server=
-	[ $rc = 0 ] && [ "$(column 1)" = "$(for ((i = 0; i <= 20; i++)); do echo $((1 << i)); done | xargs)" ]
+	all=$(for ((i = 0; i <= 20; i++)); do echo $((1 << i)); done | xargs)
+	[ $rc = 0 ] && [ "$(column 1)" = "$all" ]
 }
 
 wrong_sizes() {
@@ -200,7 +203,8 @@ both_directions() {
 	local op
 	serve || return 1
 	for op in send write read; do
-		measure --bidirectional --test bw --op $op --iters 200 --size 64,65536 --eps 2 --cq-mod 8 &&
+		measure --bidirectional --test bw --op $op --iters 200 --size 64,65536 --eps 2 \
+			--cq-mod 8 &&
 			[ "$(column 1) $(column 2)" = "64 65536 200 200" ] &&
 			has "$tmp/client.out" 'both directions together' &&
 			a_while 1 -b -t bw -o $op -D 1 && [[ $(column 2) =~ ^[1-9] ]] || return 1
@@ -223,14 +227,14 @@ a_histogram() {
 		refused '--histogram is for --test lat' --histogram --test bw "$host"
 }
 
-# with_jq TEST NAME: run a test that needs jq, and report its result.
-with_jq() {
-	if command -v jq >/dev/null; then
-		"$1"
-		result "$2"
+# with PROGRAM TEST NAME: run a test that needs a program, and report its result.
+with() {
+	if command -v "$1" >/dev/null; then
+		"$2"
+		result "$3"
 	else
 		n=$((n + 1))
-		echo "ok $n dat_perf.$2 # SKIP there is no jq"
+		echo "ok $n dat_perf.$3 # SKIP there is no $1"
 	fi
 }
 
@@ -239,6 +243,7 @@ json() { jq -r "$1" "$tmp/client.out"; }
 
 test_info_of_perftest='["CQ_Moderation","Connection_type","Data_ex_method","Device","Number_of_qps",
 	"TX_depth","Using_SRQ","rdma_cm_QPs","test"]'
+rest_of_the_sum='(.client.MsgRate + .server.MsgRate - .MsgRate) * 1e4 | round'
 
 json_as_perftest() {
 	serve || return 1
@@ -258,7 +263,7 @@ $host" ] && [ "dat-perf $(json '.[0].test_info.version')" = "$("$bin/dat-perf" -
 32
 4
 2" ] && [ "$(json '.[0].results | .client.n_iterations, .server.n_iterations')" = "50
-50" ] && [ "$(json '.[0].results | (.client.MsgRate + .server.MsgRate - .MsgRate) * 1e4 | round')" = 0 ]
+50" ] && [ "$(json ".[0].results | $rest_of_the_sum")" = 0 ]
 }
 
 # The file is there when it is whole, and an older one stays if the measurement fails.
@@ -285,6 +290,25 @@ wrong_json_files() {
 	done
 }
 
+# Progress goes to standard error, and only if that is a terminal or with --progress, after 3 s.
+progress() {
+	serve || return 1
+	measure --progress --json --size 1,64 -D 4 &&
+		has "$tmp/client.log" '^dat-perf: 1 bytes, size 1 of 2: [0-9]+ % after 3 s$' &&
+		has "$tmp/client.log" '^dat-perf: 64 bytes, size 2 of 2: [0-9]+ %' &&
+		! has "$tmp/client.out" after || return 1
+	measure --progress --iters 20 && [ ! -s "$tmp/client.log" ] &&
+		measure -D 4 --test bw && [ ! -s "$tmp/client.log" ]
+}
+
+progress_on_a_terminal() {
+	serve || return 1
+	script -qec "timeout 60 '$bin/dat-perf' --port $port -D 5 $host >'$tmp/client.out'" \
+		"$tmp/script.log" >/dev/null </dev/null
+	grep -q $'\rdat-perf: 64 bytes: [0-9]* % after 4 s *\r' "$tmp/script.log" &&
+		! has "$tmp/client.out" after && [[ $(column 2) =~ ^[1-9] ]]
+}
+
 wrong_durations() {
 	local value
 	for value in 0 -1 x 1.5 86401 ''; do
@@ -295,12 +319,14 @@ wrong_durations() {
 }
 
 wrong_options() {
-	local option
-	for option in iters eps idle window cq-mod poller busy-poll port; do
-		for value in -1 '' x 1x 4294967297; do
-			refused "--$option wants a number from .*, not '$value'" --$option "$value" "$host" ||
-				return 1
-		done
+	local option value
+	for value in -1 '' 1x ' 1' 4294967297; do
+		refused "--iters wants a number from 1 to 10000000, not '$value'" -n "$value" "$host" ||
+			return 1
+	done
+	for option in eps idle window cq-mod poller busy-poll port; do
+		refused "--$option wants a number from .*, not '1000001'" --$option 1000001 "$host" ||
+			return 1
 	done
 	refused "'--frobnicate' is no option" --frobnicate "$host" &&
 		refused "'--p' .* stands for several" --p 1 "$host" &&
@@ -319,7 +345,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..18"
+echo "1..20"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -350,7 +376,10 @@ both_directions
 result both_sides_send_at_the_same_time
 a_histogram
 result a_histogram_has_all_messages
-with_jq json_as_perftest the_json_has_the_keys_of_perftest
-with_jq a_json_file a_json_file_appears_when_it_is_whole
+with jq json_as_perftest the_json_has_the_keys_of_perftest
+with jq a_json_file a_json_file_appears_when_it_is_whole
 wrong_json_files
 result a_json_file_that_cannot_be_written_is_refused
+progress
+result progress_is_shown_after_3_s_on_standard_error
+with script progress_on_a_terminal progress_is_shown_on_a_terminal

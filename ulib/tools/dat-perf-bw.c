@@ -53,7 +53,7 @@ static void send_all(struct perf *p)
 {
 	uint64_t posted = 0, sent;
 
-	perf_ticker_start(p);
+	perf_ticker_start(p, STAGE_TEST);
 	perf_rate_begin(&p->rate, perf_ticks(), p->opt.window);
 	do {
 		posted = post_batch(p, posted);

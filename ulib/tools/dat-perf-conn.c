@@ -144,12 +144,14 @@ void perf_connect(struct perf *p)
 {
 	uint8_t hello[PERF_HELLO_SIZE];
 
+	perf_ticker_start(p, STAGE_CONNECT);
 	p->session = (uint32_t)tool_now_ns() ^ (uint32_t)getpid() << 16;
 	for (p->up = 0; p->up < perf_conns(&p->opt); p->up++) {
 		perf_hello_pack(p, p->up, hello);
 		tool_connect(&p->tool, p->conn[p->up].ep, p->args.host, p->args.port, hello,
 			     sizeof(hello));
 	}
+	perf_ticker_stop(p);
 }
 
 /*

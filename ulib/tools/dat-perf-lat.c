@@ -141,9 +141,12 @@ static int is_over(const struct perf *p)
 static void ping(struct perf *p)
 {
 	void (*one)(struct perf *p, uint64_t i) = ping_ops[p->opt.op];
-	uint64_t i = warm_up(p, one), last, now;
+	uint64_t i, last, now;
 
-	perf_ticker_start(p);
+	perf_ticker_start(p, STAGE_WARM_UP);
+	i = warm_up(p, one);
+	perf_ticker_stop(p);
+	perf_ticker_start(p, STAGE_TEST);
 	last = perf_ticks();
 	if (p->at)
 		p->at[0] = last;

@@ -45,6 +45,7 @@ static const char usage_text[] =
 "  -H, --histogram     how many messages took how long, after each row (lat)\n"
 "  -j, --json          results as a JSON array\n"
 "      --json-file FILE  the same to FILE, which appears when it is whole\n"
+"      --progress      show it after 3 s, even if standard error is no terminal\n"
 "  -k, --keep          go on after the first client\n"
 "  -h, --help          this text\n"
 "      --version       the version\n"
@@ -113,6 +114,7 @@ static const struct option long_options[] = {
 	{ "histogram",	no_argument,		NULL, 'H' },
 	{ "json",	no_argument,		NULL, 'j' },
 	{ "json-file",	required_argument,	NULL, 'J' },
+	{ "progress",	no_argument,		NULL, 'R' },
 	{ "keep",	no_argument,		NULL, 'k' },
 	{ "help",	no_argument,		NULL, 'h' },
 	{ "version",	no_argument,		NULL, 'V' },
@@ -201,6 +203,9 @@ static int parse_arg(int c, struct perf_args *a)
 		return 1;
 	case 'J':
 		a->json_file = optarg;
+		return 1;
+	case 'R':
+		a->progress = 1;
 		return 1;
 	case 'k':
 		a->keep = 1;

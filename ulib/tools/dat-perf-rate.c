@@ -2,8 +2,8 @@
 // Copyright (c) The dat authors
 /*
  * Average and best rate of a bandwidth test.  The best rate is that of any period in which at least
- * a full window of messages completed.  It is computed during the test, so that the length of a test
- * needs no memory.
+ * a full window of messages completed.  It is computed during the test, in memory whose size does
+ * not depend on the length of the test.
  */
 #include "dat-perf.h"
 

@@ -60,7 +60,7 @@ static void await(struct perf *p, uint64_t sent, uint64_t received, uint64_t mar
 	}
 }
 
-/* Send a control message from the last bytes of the first slot, because no test uses these bytes. */
+/* Send a control message from the last bytes of the first slot.  No test uses these bytes. */
 static void send_ctrl(struct perf *p, const void *message, uint32_t len)
 {
 	size_t at = p->slot - PERF_CTRL_SIZE;
@@ -121,6 +121,7 @@ void perf_round_begin(struct perf *p, uint32_t size)
 {
 	uint32_t answer;
 
+	p->round++;
 	send_header(p, size);
 	await(p, 1, 1, 0);
 	answer = take_header(p);

@@ -15,7 +15,7 @@
  *   dat-perf-lat.c	loop of the latency tests
  *   dat-perf-bw.c	loop of the bandwidth tests
  *   dat-perf-stream.c	loop of the test whose system calls are counted
- *   dat-perf-ticker.c	thread that ends a timed test
+ *   dat-perf-ticker.c	thread that ends a timed test, and shows progress
  *   dat-perf-hist.c	histogram of latencies
  *   dat-perf-rate.c	average and best rate of a bandwidth test
  *   dat-perf-report.c	output for people
@@ -103,6 +103,7 @@ struct perf_args {
 	int			keep;
 	int			syscalls;
 	int			histogram;
+	int			progress;	/* flag: show it even if it goes to no terminal */
 };
 
 /*
@@ -191,13 +192,21 @@ struct perf_hist {
 	uint64_t	line[PERF_HIST_LINES];
 };
 
+enum perf_stage { STAGE_CONNECT, STAGE_WARM_UP, STAGE_TEST };
+
 /*
- * struct perf_ticker - thread that ends a timed test
+ * struct perf_ticker - thread that ends a timed test, and shows progress
  * @thread: the thread, if @running
  * @lock: protects @stop
  * @wake: signalled when @stop is set
- * @end: time at which the test ends, in ns
+ * @stage: what the main thread does
+ * @first: time at which the first stage began, in ns
+ * @begin: time at which the stage began
+ * @end: time at which the stage ends, or 0
+ * @base: number of completed requests at @begin
  * @over: flag: the time is over; read without @lock
+ * @tty: flag: progress goes to a terminal
+ * @shown: flag: the terminal shows progress
  */
 struct perf_ticker {
 	pthread_t	thread;
@@ -205,8 +214,14 @@ struct perf_ticker {
 	pthread_cond_t	wake;
 	int		running;
 	int		stop;
+	enum perf_stage	stage;
+	uint64_t	first;
+	uint64_t	begin;
 	uint64_t	end;
+	uint64_t	base;
 	int		over;
+	int		tty;
+	int		shown;
 };
 
 /*
@@ -226,6 +241,7 @@ struct perf_ticker {
  * @mem: memory with two slots: the first to send from, the second to receive into
  * @slot: size of a slot of @mem in bytes
  * @size: bytes of a message in the current round
+ * @round: number of the current round, from 1 (client only)
  * @recv_seg, @send_seg, @remote: segments that all receives and requests use
  * @peer: memory of the peer
  * @sent, @received: number of completed requests and receives in the round
@@ -236,7 +252,7 @@ struct perf_ticker {
  *	in a timed test
  * @stamps: number of time stamps after the start
  * @hist: latencies of a timed test, or of --histogram
- * @ticker: thread that ends a timed test (client only)
+ * @ticker: thread that ends a timed test, and shows progress (client only)
  * @rate: rate of a bandwidth test
  * @peer_result: result of the server's direction (client, if @opt.bidir)
  * @ns_per_tick: nanoseconds per tick, measured during the round
@@ -261,6 +277,7 @@ struct perf {
 	struct tool_mem		mem;
 	size_t			slot;
 	uint32_t		size;
+	uint32_t		round;
 	DAT_LMR_TRIPLET		recv_seg;
 	DAT_LMR_TRIPLET		send_seg;
 	DAT_RMR_TRIPLET		remote;
@@ -362,10 +379,10 @@ void perf_receive(struct perf *p, uint64_t n);
 void perf_feed(struct perf *p);
 
 /*
- * dat-perf-ticker.c.  perf_ticker_start() starts the time of a timed test.  The time of other tests
- * is never over.
+ * dat-perf-ticker.c.  perf_ticker_start() starts a stage, and in STAGE_TEST the time of a timed
+ * test.  The time of other tests is never over.
  */
-void perf_ticker_start(struct perf *p);
+void perf_ticker_start(struct perf *p, enum perf_stage stage);
 void perf_ticker_stop(struct perf *p);
 
 /* Returns whether the client's part is over, at the server.  The first mark began the test. */
