@@ -11,6 +11,7 @@ bin=${DAT_BIN:-$here/../ulib}
 export LD_LIBRARY_PATH=$here/../ulib
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
 host=${host:-127.0.0.1}
+peer=$here/perf/perf-peer
 port=18700
 tmp=$(mktemp -d)
 n=0
@@ -305,8 +306,37 @@ progress_on_a_terminal() {
 	serve || return 1
 	script -qec "timeout 60 '$bin/dat-perf' --port $port -D 5 $host >'$tmp/client.out'" \
 		"$tmp/script.log" >/dev/null </dev/null
-	grep -q $'\rdat-perf: 64 bytes: [0-9]* % after 4 s *\r' "$tmp/script.log" &&
+	grep -q $'\rdat-perf: 64 bytes: [0-9]* % after [1-9] s *\r' "$tmp/script.log" &&
 		! has "$tmp/client.out" after && [[ $(column 2) =~ ^[1-9] ]]
+}
+
+# perf/perf-peer.c violates the protocol, and the server goes on.
+wrong_clients() {
+	serve || return 1
+	timeout 100 "$peer" "$host" $port hello >"$tmp/peer.log" 2>&1
+	has "$tmp/peer.log" '^17 of 17 wrong hellos refused$' &&
+		has "$tmp/peer.log" '^good hello: established$' &&
+		seen "$tmp/server.log" 'giving up a client' || return 1
+	timeout 60 "$peer" "$host" $port header 65 16 >"$tmp/peer.log" 2>&1
+	seen "$tmp/server.log" 'the client asks for 65 bytes after it said 64' || return 1
+	timeout 60 "$peer" "$host" $port header 64 15 >"$tmp/peer.log" 2>&1
+	seen "$tmp/server.log" 'the peer sent 15 bytes in place of a header' && client "$host"
+}
+
+# wrong_server HOW TEXT: the client reports what the server did.
+wrong_server() {
+	port=$((port + 1))
+	: >"$tmp/peer.log"
+	timeout 60 "$peer" - $port serve "$1" >"$tmp/peer.log" 2>&1 &
+	seen "$tmp/peer.log" listening &&
+		! measure --bidirectional --test bw --iters 1 --size 64 &&
+		has "$tmp/client.log" "$2" && wait $!
+}
+
+wrong_servers() {
+	wrong_server size 'the server is ready for 65 bytes, not 64' &&
+		wrong_server result 'the server sent a result that makes no sense' &&
+		wrong_server short 'the server sent 8 bytes in place of a result'
 }
 
 wrong_durations() {
@@ -345,7 +375,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..20"
+echo "1..22"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -383,3 +413,7 @@ result a_json_file_that_cannot_be_written_is_refused
 progress
 result progress_is_shown_after_3_s_on_standard_error
 with script progress_on_a_terminal progress_is_shown_on_a_terminal
+wrong_clients
+result a_client_that_violates_the_protocol_is_dropped
+wrong_servers
+result a_server_that_violates_the_protocol_is_reported

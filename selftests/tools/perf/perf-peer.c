@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/*
+ * perf-peer - peer of dat-perf that violates the protocol; dat_perf.sh runs it
+ *
+ *	perf-peer HOST PORT hello		send hellos that are wrong, and a good one
+ *	perf-peer HOST PORT header SIZE LEN	announce 64 bytes, and send LEN bytes of a header
+ *						with this size
+ *	perf-peer - PORT serve size		answer a header with another size
+ *	perf-peer - PORT serve result		send a result of no nanoseconds
+ *	perf-peer - PORT serve short		send 8 bytes of a result
+ *
+ * perf-peer prints what happened, and dat_perf.sh checks that output.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+
+#define RECVS		16
+#define BYTES		256	/* of a message */
+#define PATIENCE_MS	20000
+#define COOKIE_RECV	1
+#define COOKIE_SEND	2
+
+/* The hello of version 4; big endian. */
+struct hello {
+	uint32_t	magic;
+	uint32_t	version;
+	uint32_t	session;
+	uint32_t	index;
+	uint8_t		op;
+	uint8_t		test;
+	uint16_t	flags;
+	uint32_t	size;
+	uint32_t	iters;
+	uint16_t	window;
+	uint16_t	cq_mod;
+	uint16_t	eps;
+	uint16_t	idle;
+	uint32_t	poller;
+	uint32_t	busy;
+};
+
+struct header {
+	uint64_t	addr;
+	uint32_t	rkey;
+	uint32_t	size;
+};
+
+static const char *host;
+static unsigned int port;
+static struct tool tool;
+static struct tool_mem mem;
+static DAT_EP_HANDLE ep;
+
+/* A latency test of sends of 64 bytes. */
+static struct hello good_hello(void)
+{
+	return (struct hello) {
+		.magic = htonl(0x44415470), .version = htonl(4), .session = htonl(7),
+		.size = htonl(64), .iters = htonl(10), .window = htons(64), .cq_mod = htons(1),
+		.eps = htons(1),
+	};
+}
+
+static void make_ep(void)
+{
+	DAT_LMR_TRIPLET seg = tool_seg(&mem, 0, BYTES);
+	unsigned int i;
+
+	ep = tool_ep(&tool, DAT_HANDLE_NULL, RECVS, RECVS);
+	for (i = 0; i < RECVS; i++)
+		tool_check(dat_ep_post_recv(ep, 1, &seg, tool_cookie(COOKIE_RECV),
+					    DAT_COMPLETION_DEFAULT_FLAG), "post a receive");
+}
+
+/* Returns the next event that is no completion. */
+static DAT_EVENT_NUMBER connection_event(void)
+{
+	DAT_EVENT event;
+
+	do {
+		if (!tool_event(&tool, 0, PATIENCE_MS, &event))
+			tool_die("nothing happens");
+	} while (event.event_number == DAT_DTO_COMPLETION_EVENT);
+	return event.event_number;
+}
+
+static DAT_EVENT_NUMBER try_hello(const struct hello *h)
+{
+	make_ep();
+	tool_start_connect(ep, host, port, h, sizeof(*h));
+	return connection_event();
+}
+
+/* Each hello differs from the good one in one rule.  The last one is good. */
+static void hellos(void)
+{
+	struct hello h[18];
+	unsigned int n = sizeof(h) / sizeof(h[0]), i, refused = 0;
+	DAT_EVENT_NUMBER number;
+
+	for (i = 0; i < n; i++)
+		h[i] = good_hello();
+	h[0].magic = 0;
+	h[1].version = htonl(3);
+	h[2].version = htonl(5);
+	h[3].op = 3;
+	h[4].test = 3;
+	h[5].flags = htons(0x8);
+	h[6].size = 0;
+	h[7].size = htonl((4 << 20) + 1);
+	h[8].iters = htonl(10000001);
+	h[9].window = 0;
+	h[10].window = htons(513);
+	h[11].cq_mod = 0;
+	h[12].cq_mod = htons(2);	/* of a latency test */
+	h[13].eps = 0;
+	h[14].idle = htons(1025);
+	h[15].flags = htons(0x4);	/* both directions of a latency test */
+	h[16].test = 2;
+	h[16].iters = 0;		/* system calls for a time */
+	for (i = 0; i < n - 1; i++) {
+		number = try_hello(&h[i]);
+		if (number == DAT_CONNECTION_EVENT_PEER_REJECTED)
+			refused++;
+		else
+			printf("hello %u: %s\n", i, tool_event_name(number));
+	}
+	printf("%u of %u wrong hellos refused\n", refused, n - 1);
+	printf("good hello: %s\n", tool_event_name(try_hello(&h[n - 1])));
+}
+
+/* Send @len bytes from the memory after the receive buffer. */
+static void send_bytes(const void *message, size_t len)
+{
+	DAT_LMR_TRIPLET seg = tool_seg(&mem, BYTES, len);
+
+	memcpy(mem.va + BYTES, message, len);
+	tool_check(dat_ep_post_send(ep, len ? 1 : 0, &seg, tool_cookie(COOKIE_SEND),
+				    DAT_COMPLETION_DEFAULT_FLAG), "post a send");
+}
+
+static void send_header(uint32_t size, size_t len)
+{
+	struct header h = { .size = htobe32(size) };
+
+	send_bytes(&h, len);
+}
+
+static void client_header(uint32_t size, size_t len)
+{
+	struct hello h = good_hello();
+
+	if (try_hello(&h) != DAT_CONNECTION_EVENT_ESTABLISHED)
+		tool_die("not connected");
+	send_header(size, len);
+	printf("after the header: %s\n", tool_event_name(connection_event()));
+}
+
+/* Wait until @n more messages have arrived. */
+static void receive(unsigned int n)
+{
+	DAT_EVENT event;
+
+	while (n) {
+		if (!tool_event(&tool, 0, PATIENCE_MS, &event))
+			tool_die("no message");
+		if (event.event_number != DAT_DTO_COMPLETION_EVENT)
+			tool_die("%s", tool_event_name(event.event_number));
+		n -= event.event_data.dto_completion_event_data.user_cookie.as_64 == COOKIE_RECV;
+	}
+}
+
+/* Serve dat-perf --bidirectional --test bw --iters 1. */
+static void serve(const char *how)
+{
+	static const uint64_t result[4] = { 0 };
+	struct header h;
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT event;
+
+	make_ep();
+	tool_check(dat_psp_create(tool.ia, port, tool.evd, DAT_PSP_CONSUMER_FLAG, &psp), "listen");
+	printf("listening\n");
+	fflush(stdout);
+	tool_event(&tool, 0, 0, &event);
+	tool_check(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL),
+		   "accept");
+	if (connection_event() != DAT_CONNECTION_EVENT_ESTABLISHED)
+		tool_die("not connected");
+	receive(1);
+	memcpy(&h, mem.va, sizeof(h));
+	send_header(be32toh(h.size) + !strcmp(how, "size"), sizeof(h));
+	/* a mark, a message, and a mark */
+	if (strcmp(how, "size")) {
+		receive(3);
+		send_bytes(result, strcmp(how, "short") ? sizeof(result) : 8);
+		send_bytes("", 0);
+	}
+	connection_event();
+}
+
+int main(int argc, char **argv)
+{
+	tool_prog = "perf-peer";
+	if (argc < 4)
+		tool_usage("see its source");
+	host = argv[1];
+	port = (unsigned int)tool_number(argv[2], "PORT", 1, 65535);
+	tool_open(&tool, NULL, 1024);
+	tool_alloc(&tool, &mem, 2 * BYTES, TOOL_LOCAL);
+	if (!strcmp(argv[3], "hello"))
+		hellos();
+	else if (!strcmp(argv[3], "header") && argc == 6)
+		client_header((uint32_t)tool_number(argv[4], "SIZE", 0, UINT32_MAX),
+			      tool_number(argv[5], "LEN", 0, BYTES));
+	else if (!strcmp(argv[3], "serve") && argc == 5)
+		serve(argv[4]);
+	else
+		tool_usage("no such mode: %s", argv[3]);
+	return 0;
+}
