@@ -171,7 +171,7 @@ all_sizes_of_one_client() {
 
 wrong_sizes() {
 	local list
-	for list in 0 -1 '' 5M 4097K "64," ,64 64,,65 64x 64KM 64,0 "$(seq -s , 65)"; do
+	for list in 0 -1 '' 5M 4097K "64," ,64 64,,65 64x 64x65 64KM 64,0 "$(seq -s , 65)"; do
 		refused '--size wants' --size "$list" "$host" || return 1
 	done
 	refused '--all-sizes has all sizes' --all-sizes --size 64 "$host" &&
