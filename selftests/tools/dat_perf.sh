@@ -178,13 +178,13 @@ wrong_sizes() {
 		refused '--test syscalls takes one size' --test syscalls --size 64,65 "$host"
 }
 
-# a_while SECONDS OPTION...: measure, and succeed if that took the time, and no 20 s more.
+# a_while SECONDS OPTION...: measure, and succeed if that took the time, and no minute more.
 a_while() {
 	local begin=${EPOCHREALTIME/[.,]/} us
 	measure "${@:2}" || return 1
 	us=$((${EPOCHREALTIME/[.,]/} - begin))
 	echo "took $us us" >>"$tmp/client.log"
-	((us >= $1 * 1000000 && us < ($1 + 20) * 1000000))
+	((us >= $1 * 1000000 && us < ($1 + 60) * 1000000))
 }
 
 a_duration() {
@@ -285,7 +285,8 @@ a_json_file() {
 
 wrong_json_files() {
 	local name link=$tmp/link
-	ln -s "$tmp/new" "$link"
+	: >"$tmp/plain"
+	ln -s "$tmp/plain" "$link"
 	for name in '' "$tmp/none/file" "$tmp" "$tmp/" /dev/null "$link" "$(printf 'a%.0s' {1..5000})"; do
 		refused '--json-file cannot write' --json-file "$name" "$host" || return 1
 	done
@@ -294,8 +295,8 @@ wrong_json_files() {
 # Progress goes to standard error, and only if that is a terminal or with --progress, after 3 s.
 progress() {
 	serve || return 1
-	measure --progress --json --size 1,64 -D 4 &&
-		has "$tmp/client.log" '^dat-perf: 1 bytes, size 1 of 2: [0-9]+ % after 3 s$' &&
+	measure --progress --json --size 1,64 -D 5 &&
+		has "$tmp/client.log" '^dat-perf: 1 bytes, size 1 of 2: [0-9]+ % after [34] s$' &&
 		has "$tmp/client.log" '^dat-perf: 64 bytes, size 2 of 2: [0-9]+ %' &&
 		! has "$tmp/client.out" after || return 1
 	measure --progress --iters 20 && [ ! -s "$tmp/client.log" ] &&
