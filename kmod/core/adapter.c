@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
+#include "core/stats.h"
 #include "core/xport.h"
 
 static DEFINE_MUTEX(dat_dev_lock);
@@ -12,7 +13,10 @@ static u32 dev_serial;		/* protected by dat_dev_lock */
 
 static void dev_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct dat_dev, ref));
+	struct dat_dev *dev = container_of(ref, struct dat_dev, ref);
+
+	free_percpu(dev->stats);
+	kfree(dev);
 }
 
 struct dat_dev *dat_dev_get(struct dat_dev *dev)
@@ -159,6 +163,38 @@ out:
 	return ret;
 }
 
+/**
+ * dat_dev_show() - write a line to fdinfo for each adapter that an open file may use
+ * @m: output
+ * @net: network namespace of the opener
+ * @ia: IA of the file, whose adapter is then the only one; or NULL
+ *
+ * Context: may sleep.
+ */
+void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
+{
+	char name[DAT_NAME_SIZE];
+	struct dat_port attr;
+	struct dat_dev *dev;
+	u32 p;
+
+	mutex_lock(&dat_dev_lock);
+	list_for_each_entry(dev, &dat_devs, node) {
+		for (p = 1; p <= dev->nports; p++) {
+			if (ia ? dev != ia->dev || p != ia->port :
+				 !dev->usable || !dev->ops->port_visible(dev, p, net))
+				continue;
+			dev_port_name(dev, p, name, sizeof(name));
+			dev->ops->port_query(dev, p, &attr);
+			seq_printf(m, "adapter:\tname=%s port=%u active=%d mtu=%u", name, p,
+				   attr.active, attr.mtu);
+			dat_stats_show(m, &dev->stats[p - 1]);
+			seq_putc(m, '\n');
+		}
+	}
+	mutex_unlock(&dat_dev_lock);
+}
+
 /* Adds an IA to its device.  Returns false if the device is being removed. */
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia)
 {
@@ -196,25 +232,32 @@ int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_st
 /**
  * dat_dev_alloc() - allocate a device, which the transport fills in and registers
  * @ops: operations of the transport
+ * @nports: number of ports, which are numbered from 1
  *
  * Context: may sleep.  Return: the device, which the caller passes to dat_dev_register() or to
  * dat_dev_put(); NULL if out of memory.
  */
-struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops)
+struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports)
 {
 	struct dat_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
 
 	if (!dev)
 		return NULL;
+	dev->stats = dat_stats_alloc(nports);
+	if (!dev->stats) {
+		kfree(dev);
+		return NULL;
+	}
 	kref_init(&dev->ref);
 	dev->ops = ops;
+	dev->nports = nports;
 	INIT_LIST_HEAD(&dev->ias);
 	return dev;
 }
 
 /**
  * dat_dev_register() - publish a device, so that consumers can open its ports
- * @dev: device whose limits, quirks, nports and usable are filled in
+ * @dev: device whose limits, quirks and usable are filled in
  */
 void dat_dev_register(struct dat_dev *dev)
 {

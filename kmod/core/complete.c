@@ -18,6 +18,7 @@
 #include "core/ring.h"
 #include "core/rmr.h"
 #include "core/srq.h"
+#include "core/stats.h"
 #include "core/trace.h"
 
 /*
@@ -30,6 +31,22 @@ static_assert(DAT_OP_RMR_BIND == 4 && DAT_OP_LAST == 5 && DAT_KOP_LAST <= 8);
 static bool is_failure(u8 status)
 {
 	return status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED;
+}
+
+/* Counts a completion that the slow path reports.  Called with ep->lock held. */
+static void count_completion(struct dat_ep *ep, u8 status)
+{
+	const struct dat_ia *ia = ep->obj.ia;
+
+	ep->completed++;
+	dat_stat_add(ia, DAT_STAT_COMPLETED, 1);
+	if (is_failure(status)) {
+		ep->failed++;
+		dat_stat_add(ia, DAT_STAT_FAILED, 1);
+	} else if (status == DAT_ST_FLUSHED) {
+		ep->flushed++;
+		dat_stat_add(ia, DAT_STAT_FLUSHED, 1);
+	}
 }
 
 /* Returns the event for a request or a receive. */
@@ -67,6 +84,7 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 	struct dat_eqe eqe;
 
 	lockdep_assert_held(&ep->lock);
+	count_completion(ep, status);
 	trace_dat_complete(ep, recv, cookie, status, len);
 	if (!failed && flags & DAT_SQE_SUPPRESS)
 		return;
@@ -107,6 +125,7 @@ void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 	struct dat_rmr *rmr;
 
 	lockdep_assert_held(&ep->lock);
+	count_completion(ep, status);
 	trace_dat_complete(ep, false, bind->cookie, status, 0);
 	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
 	if (!IS_ERR(rmr)) {
@@ -354,7 +373,10 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 		 * soon as an event is visible.
 		 */
 		queue_done(conn, n, recv);
+		ep->completed += n;
+		dat_stat_add(ep->obj.ia, DAT_STAT_COMPLETED, n);
 		dat_evring_publish(&evd->ring, n);
+		dat_stat_add(ep->obj.ia, DAT_STAT_EVENTS, n);
 		evd->overflowed = false;
 		evd->sink->wake(evd);
 	}

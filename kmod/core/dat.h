@@ -89,6 +89,7 @@ struct dat_evd;
 struct dat_face;
 struct dat_lmr;
 struct dat_lmr_table;
+struct dat_stats;
 struct poll_table_struct;
 struct rdma_cgroup;
 struct rdmacg_device;
@@ -104,6 +105,7 @@ struct rdmacg_device;
  * @usable: flag: DAT supports the driver of the device; constant since registration
  * @quirks: enum dat_quirk bits; constant since registration
  * @limits: limits of the device; constant since registration
+ * @stats: counters of each port, from port 1 on; see stats.h
  * @serial: serial number of the registration, counted from 1
  * @node: entry in the list of all devices; protected by dat_dev_lock
  * @ias: list of the open IAs; protected by dat_dev_lock
@@ -119,6 +121,7 @@ struct dat_dev {
 	bool				usable;
 	unsigned long			quirks;
 	struct dat_limits		limits;
+	struct dat_stats __percpu	*stats;
 	u32				serial;
 	struct list_head		node;
 	struct list_head		ias;
@@ -131,6 +134,7 @@ struct dat_dev {
  * @dev: device
  * @name: adapter name that the opener has passed to dat_ia_open(); constant
  * @port: port number of the device
+ * @stats: counters of the port; constant
  * @net: network namespace of the opener
  * @node: entry in dev->ias; protected by dat_dev_lock
  * @sem: lock that keeps a shutdown from running during a call; see the top of this file
@@ -167,6 +171,7 @@ struct dat_ia {
 	struct dat_dev		*dev;
 	char			name[DAT_NAME_SIZE];
 	u32			port;
+	struct dat_stats __percpu *stats;
 	struct net		*net;
 	struct list_head	node;
 	struct rw_semaphore	sem;
@@ -272,13 +277,14 @@ int dat_mapping_init(void);
 void dat_mapping_exit(void);
 
 /* adapter.c */
-struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops);
+struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports);
 void dat_dev_register(struct dat_dev *dev);
 void dat_dev_unregister(struct dat_dev *dev);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 		  struct dat_port *port);
 int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active);
+void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia);
 struct dat_dev *dat_dev_get(struct dat_dev *dev);
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia);

@@ -253,14 +253,13 @@ void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q)
 }
 
 /**
- * dat_ep_kick() - process a queue after a kick: pump its entries, or flush them if the EP is
- * DISCONNECTED
+ * dat_ep_look() - process a queue: pump its entries, or flush them if the EP is DISCONNECTED
  * @ep: endpoint
  * @q: SQ or RQ of @ep
  *
  * Context: may sleep.
  */
-void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
+void dat_ep_look(struct dat_ep *ep, struct dat_queue *q)
 {
 	bool polled;
 
@@ -273,6 +272,21 @@ void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 	spin_unlock_bh(&ep->lock);
 	if (polled)
 		dat_busy_posted(ep);
+}
+
+/**
+ * dat_ep_kick() - count a kick of a queue, and process the queue
+ * @ep: endpoint
+ * @q: SQ or RQ of @ep
+ *
+ * Context: may sleep.
+ */
+void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
+{
+	spin_lock_bh(&ep->lock);
+	dat_queue_count_kick(q);
+	spin_unlock_bh(&ep->lock);
+	dat_ep_look(ep, q);
 }
 
 /*
@@ -327,14 +341,17 @@ static void ep_show(struct seq_file *m, struct dat_obj *obj)
 	struct dat_ep *ep = to_dat_ep(obj);
 
 	spin_lock_bh(&ep->lock);
-	seq_printf(m, " state=%s sq_entries=%u sq_head=%u sq_done=%u sq_bad=%u sq_armed=%u",
+	seq_printf(m, " state=%s sq_entries=%u sq_head=%u sq_done=%u sq_bad=%llu sq_armed=%u",
 		   ep_states[ep->state].name, ep->sq.entries, ep->sq.head, ep->sq.done,
 		   ep->sq.bad, ep->sq.armed);
-	seq_printf(m, " rq_entries=%u rq_head=%u rq_done=%u rq_bad=%u rq_armed=%u srq=%u",
+	seq_printf(m, " rq_entries=%u rq_head=%u rq_done=%u rq_bad=%llu rq_armed=%u srq=%u",
 		   ep->rq.entries, ep->rq.head, ep->rq.done, ep->rq.bad, ep->rq.armed,
 		   ep->srq ? ep->srq->obj.id : 0);
 	seq_printf(m, " inflight=%u conns=%d", ep->conn ? ep->conn->inflight : 0,
 		   atomic_read(&ep->nconns));
+	seq_printf(m, " requests=%llu receives=%llu kicks=%llu completed=%llu failed=%llu flushed=%llu malformed=%llu",
+		   ep->sq.posts, ep->rq.posts, ep->sq.kicks + ep->rq.kicks, ep->completed,
+		   ep->failed, ep->flushed, ep->sq.bad + ep->rq.bad);
 	spin_unlock_bh(&ep->lock);
 }
 

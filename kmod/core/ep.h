@@ -72,6 +72,9 @@ struct dat_ep_attr {
  *	has room.
  * @sq: send queue
  * @rq: receive queue; has no entries if @srq is set
+ * @completed: number of requests and receives that have completed
+ * @failed: number of these that have completed with an error other than a flush
+ * @flushed: number of these that were flushed
  * @ring: memory of the rings, which the owner may map; also holds the EP state and the peer's
  *	private data
  * @nconns: number of connections whose ep points to this EP; a shutdown waits until @nconns is 0
@@ -102,6 +105,9 @@ struct dat_ep {
 	struct dat_conn		*open;
 	struct dat_queue	sq;
 	struct dat_queue	rq;
+	u64			completed;
+	u64			failed;
+	u64			flushed;
 	struct dat_epring	ring;
 	atomic_t		nconns;
 	struct sockaddr_storage	local;
@@ -134,6 +140,7 @@ bool dat_ep_unclaim(struct dat_ep *ep);
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful);
 int dat_ep_reset(struct dat_ep *ep);
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
+void dat_ep_look(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_cond_resched(struct dat_ep *ep);
 

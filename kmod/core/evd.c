@@ -11,6 +11,7 @@
 #include "core/dat.h"
 #include "core/evd.h"
 #include "core/ring.h"
+#include "core/stats.h"
 #include "core/trace.h"
 
 /**
@@ -91,8 +92,10 @@ static bool evd_store(struct dat_evd *evd, const struct dat_eqe *eqe)
 	if (ok) {
 		*dat_evring_at(&evd->ring, evd->ring.tail) = *eqe;
 		dat_evring_publish(&evd->ring, 1);
+		dat_stat_add(evd->obj.ia, DAT_STAT_EVENTS, 1);
 	} else {
 		dat_evring_drop(&evd->ring);
+		dat_stat_add(evd->obj.ia, DAT_STAT_DROPPED, 1);
 	}
 	trace_dat_event(evd, eqe, evd->ring.tail, ok);
 	return ok;
@@ -548,10 +551,10 @@ static void evd_show(struct seq_file *m, struct dat_obj *obj)
 
 	spin_lock_bh(&evd->lock);
 	count = evd_count(evd);
-	seq_printf(m, " streams=%#x qlen=%u tail=%u head=%u count=%u dropped=%u waiting=%d disabled=%d cno=%u users=%d",
+	seq_printf(m, " streams=%#x qlen=%u tail=%u head=%u count=%u waiting=%d disabled=%d cno=%u users=%d events=%llu dropped=%llu",
 		   evd->streams, evd->ring.entries, evd->ring.tail, evd->ring.head, count,
-		   evd->ring.dropped, evd->waiting, evd->disabled,
-		   evd->cno ? evd->cno->obj.id : 0, atomic_read(&obj->users));
+		   evd->waiting, evd->disabled, evd->cno ? evd->cno->obj.id : 0,
+		   atomic_read(&obj->users), evd->ring.published, evd->ring.dropped);
 	spin_unlock_bh(&evd->lock);
 	dat_busy_show(m, &evd->busy);
 }

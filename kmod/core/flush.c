@@ -52,6 +52,7 @@ static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
 static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 {
 	u32 n = min_t(u32, left, DAT_SLICE);
+	bool recv = q == &ep->rq;
 	struct dat_wr wr;
 	u32 i;
 	int ret;
@@ -64,8 +65,9 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 			break;
 		q->done++;
 		dat_queue_publish(q);
-		wr_flush(ep, q == &ep->rq, &wr);
+		wr_flush(ep, recv, &wr);
 	}
+	dat_queue_count_posts(q, recv ? DAT_STAT_RECEIVES : DAT_STAT_REQUESTS, i);
 	dat_queue_publish(q);
 	return i < n ? 0 : left - n;
 }

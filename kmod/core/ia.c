@@ -14,6 +14,7 @@
 #include "core/evd.h"
 #include "core/face.h"
 #include "core/lmr.h"
+#include "core/stats.h"
 #include "core/xport.h"
 
 static int ia_charge(struct dat_ia *ia)
@@ -62,6 +63,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 		ret = PTR_ERR(ia->dev);
 		goto err_free;
 	}
+	ia->stats = &ia->dev->stats[ia->port - 1];
 	strscpy(ia->name, name, sizeof(ia->name));
 	kref_init(&ia->ref);
 	init_rwsem(&ia->sem);

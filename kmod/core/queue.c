@@ -95,7 +95,7 @@ void dat_queue_break(struct dat_ep *ep, struct dat_queue *q)
 	lockdep_assert_held(&ep->lock);
 
 	q->broken = true;
-	q->bad++;
+	dat_queue_count_bad(q);
 	dat_ia_async(ep->obj.ia, DAT_EV_ASYNC_EP_BROKEN, DAT_OBJ_EP, ep->obj.user_data, 0);
 	if (ep->conn)
 		dat_conn_fail(ep->conn, DAT_EV_BROKEN);
@@ -104,7 +104,7 @@ void dat_queue_break(struct dat_ep *ep, struct dat_queue *q)
 static void queue_fail(struct dat_queue *q, struct dat_failure *f, u64 cookie, u8 flags,
 		       int err)
 {
-	q->bad++;
+	dat_queue_count_bad(q);
 	*f = (struct dat_failure) {
 		.set = true, .cookie = cookie, .flags = flags, .status = dat_wr_error(err),
 	};
@@ -383,7 +383,7 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->sq;
-	u32 end = q->head + DAT_SLICE;
+	u32 start = q->head, end = start + DAT_SLICE;
 
 	lockdep_assert_held(&ep->lock);
 	for (;;) {
@@ -403,6 +403,7 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 		if (!dat_queue_arm(q, 1))
 			break;
 	}
+	dat_queue_count_posts(q, DAT_STAT_REQUESTS, q->head - start);
 	dat_queue_publish(q);
 	if (q->kernel)
 		dat_ep_update_open(ep);
@@ -468,7 +469,7 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
-	u32 end = q->head + DAT_SLICE;
+	u32 start = q->head, end = start + DAT_SLICE;
 	bool more = false;
 	u32 after;
 
@@ -492,6 +493,7 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 		if (!after || !dat_queue_arm(q, after))
 			break;
 	}
+	dat_queue_count_posts(q, DAT_STAT_RECEIVES, q->head - start);
 	dat_queue_publish(q);
 	return more;
 }
@@ -516,6 +518,7 @@ static void sq_post_now(struct dat_conn *conn, u32 n)
 	struct dat_slot *slot;
 
 	dat_kring_pass(q);
+	dat_queue_count_posts(q, DAT_STAT_REQUESTS, 1);
 	slot = queue_slot(q, conn->sq_slots);
 	slot->len = wr->len;
 	out->wr.send_flags = dat_wr_send_flags(wr->flags) | IB_SEND_SIGNALED;
@@ -623,6 +626,7 @@ int dat_queue_post_recv(struct dat_ep *ep, u64 limit)
 		return -EMSGSIZE;
 	if (likely(conn && wr->num_sge <= ep->attr.max_recv_iov && queue_is_free(q))) {
 		dat_kring_pass(q);
+		dat_queue_count_posts(q, DAT_STAT_RECEIVES, 1);
 		slot = queue_slot(q, conn->rq_slots);
 		slot->len = wr->len;
 		dat_wr_fill_recv(&conn->recv_wr[0], ep->sge, n);

@@ -11,6 +11,7 @@
 
 #include "core/dat.h"
 #include "core/ring.h"
+#include "core/stats.h"
 
 struct dat_bind;
 struct dat_conn;
@@ -126,6 +127,8 @@ struct dat_completion {
  *	dat_ep_reset(), or since the SRQ was created; used by dat_queue_kick_after()
  * @bad: number of entries that failed before they reached the device, because they were malformed
  *	or refused
+ * @posts: number of entries that were taken from the ring
+ * @kicks: number of kicks that have found the queue's doorbell bit
  * @armed: number of entries in the ring at which the producer must kick; 0 if NEED_KICK is clear
  * @broken: flag: the producer's index was out of range, so no more entries are taken
  * @frozen: flag: the ring is being replaced, so no entries are taken
@@ -145,7 +148,9 @@ struct dat_queue {
 	u32			head;
 	u32			done;
 	u32			peak;
-	u32			bad;
+	u64			bad;
+	u64			posts;
+	u64			kicks;
 	u32			armed;
 	bool			broken;
 	bool			frozen;
@@ -218,6 +223,29 @@ static inline void dat_queue_publish(struct dat_queue *q)
 {
 	if (q->ops->publish)
 		q->ops->publish(q);
+}
+
+/* Counts @n entries of @q that were taken from the ring.  Called with the queue's lock held. */
+static inline void dat_queue_count_posts(struct dat_queue *q, enum dat_stat which, u32 n)
+{
+	if (!n)
+		return;
+	q->posts += n;
+	dat_stat_add(q->obj->ia, which, n);
+}
+
+/* Counts a kick of the queue.  Called with the queue's lock held. */
+static inline void dat_queue_count_kick(struct dat_queue *q)
+{
+	q->kicks++;
+	dat_stat_add(q->obj->ia, DAT_STAT_KICKS, 1);
+}
+
+/* Counts an entry that was malformed or refused.  Called with the queue's lock held. */
+static inline void dat_queue_count_bad(struct dat_queue *q)
+{
+	q->bad++;
+	dat_stat_add(q->obj->ia, DAT_STAT_MALFORMED, 1);
 }
 
 /**

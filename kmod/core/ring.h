@@ -51,6 +51,7 @@ static inline bool dat_step_uses(const struct dat_step *step)
  * @tail: index of the next event to be written
  * @head: index of the first event that the consumer has not taken, as last read from the consumer;
  *	an invalid index from a process is ignored
+ * @published: number of events that were queued
  * @dropped: number of events lost because the ring was full
  */
 struct dat_evring {
@@ -62,7 +63,8 @@ struct dat_evring {
 	u32			mask;
 	u32			tail;
 	u32			head;
-	u32			dropped;
+	u64			published;
+	u64			dropped;
 };
 
 /**
@@ -170,6 +172,7 @@ static inline void dat_evring_publish(struct dat_evring *r, u32 n)
 	struct dat_evd_status *status = r->status.va;
 
 	r->tail += n;
+	r->published += n;
 	smp_store_release(&status->tail, r->tail);	/* (H) */
 }
 

@@ -150,7 +150,7 @@ static void srq_bad_entry(struct dat_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
 
-	srq->q.bad++;
+	dat_queue_count_bad(&srq->q);
 	srq->q.done++;
 	dat_epring_set_lost(&srq->ring, ++srq->lost);
 }
@@ -186,7 +186,7 @@ static int srq_post(struct dat_srq *srq)
 static void srq_take(struct dat_srq *srq)
 {
 	struct dat_queue *q = &srq->q;
-	u32 i;
+	u32 start = q->head, i;
 	int ret;
 
 	lockdep_assert_held(&srq->lock);
@@ -196,7 +196,7 @@ static void srq_take(struct dat_srq *srq)
 			break;
 		if (ret == -EOVERFLOW) {
 			srq_break(srq);
-			q->bad++;
+			dat_queue_count_bad(q);
 			break;
 		}
 		if (ret > 0)
@@ -205,6 +205,7 @@ static void srq_take(struct dat_srq *srq)
 			srq_bad_entry(srq);
 	}
 	q->peak = max(q->peak, q->head - q->done);
+	dat_queue_count_posts(q, DAT_STAT_RECEIVES, q->head - start);
 	dat_queue_publish(q);
 }
 
@@ -302,6 +303,20 @@ void dat_srq_pump(struct dat_srq *srq)
 	spin_unlock_bh(&srq->lock);
 	if (bad)
 		dat_srq_report_bad(srq);
+}
+
+/**
+ * dat_srq_kick() - move buffers from the ring to the device after a kick
+ * @srq: queue
+ *
+ * Context: any but hard interrupt.
+ */
+void dat_srq_kick(struct dat_srq *srq)
+{
+	spin_lock_bh(&srq->lock);
+	dat_queue_count_kick(&srq->q);
+	spin_unlock_bh(&srq->lock);
+	dat_srq_pump(srq);
 }
 
 /*
@@ -493,9 +508,11 @@ static void srq_show(struct seq_file *m, struct dat_obj *obj)
 	struct dat_srq *srq = to_dat_srq(obj);
 
 	spin_lock_bh(&srq->lock);
-	seq_printf(m, " state=%s rq_entries=%u rq_head=%u rq_done=%u bad=%u armed=%u users=%d",
+	seq_printf(m, " state=%s rq_entries=%u rq_head=%u rq_done=%u bad=%llu armed=%u users=%d",
 		   srq->q.broken ? "ERROR" : "OPERATIONAL", srq->q.entries, srq->q.head,
 		   srq->q.done, srq->q.bad, srq->q.armed, atomic_read(&obj->users));
+	seq_printf(m, " receives=%llu kicks=%llu malformed=%llu", srq->q.posts, srq->q.kicks,
+		   srq->q.bad);
 	spin_unlock_bh(&srq->lock);
 }
 

@@ -62,6 +62,7 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data);
 void dat_srq_broken(struct dat_srq *srq);
 void dat_srq_pump(struct dat_srq *srq);
+void dat_srq_kick(struct dat_srq *srq);
 int dat_srq_post(struct dat_srq *srq, u64 limit);
 u32 dat_srq_pump_locked(struct dat_srq *srq);
 void dat_srq_report_bad(struct dat_srq *srq);

@@ -106,11 +106,13 @@ struct dat_limits {
 /**
  * struct dat_port - current properties of a port
  * @msg_max: largest size of a message, in bytes
+ * @mtu: largest number of bytes of a packet's payload; 0: unknown, or the port is down
  * @active: flag: the port is up
  * @iwarp: flag: the port speaks iWARP
  */
 struct dat_port {
 	u32	msg_max;
+	u32	mtu;
 	bool	active;
 	bool	iwarp;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * /proc/<pid>/fdinfo/<fd>: lines for the IA, the IA's shared memory, the poller, and each object.
+ * /proc/<pid>/fdinfo/<fd>: lines for the adapter, the IA, the IA's shared memory, the poller, and
+ * each object.  A file without an IA has a line for each adapter that the file may open.
  */
 #include "core/dat.h"
 #include "user/file.h"
@@ -13,6 +14,7 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 	struct dat_obj *obj;
 	unsigned long id;
 
+	dat_dev_show(m, file->net, ia);
 	if (!ia)
 		return;
 	seq_printf(m, "ia:\tname=%s port=%u dead=%d queues=%u\n", ia->name, ia->port,

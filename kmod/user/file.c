@@ -253,7 +253,7 @@ static void file_kick_one(struct dat_file *file, u32 bell)
 
 	trace_dat_kick(obj, bell);
 	if (obj->type == DAT_OBJ_SRQ)
-		dat_srq_pump(to_dat_srq(obj));
+		dat_srq_kick(to_dat_srq(obj));
 	else if (xa_pointer_tag(entry) == BELL_RQ)
 		dat_ep_kick(to_dat_ep(obj), &to_dat_ep(obj)->rq);
 	else

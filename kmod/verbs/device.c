@@ -25,6 +25,9 @@ static void verbs_port_query(const struct dat_dev *dev, u32 port, struct dat_por
 	if (ib_query_port(verbs_device(dev), port, &attr))
 		return;
 	out->active = attr.state == IB_PORT_ACTIVE;
+	/* The MTU of verbs has no meaning for iWARP, whose packets are segments of TCP. */
+	if (out->active && !out->iwarp)
+		out->mtu = max(ib_mtu_enum_to_int(attr.active_mtu), 0);
 	if (attr.max_msg_sz)
 		out->msg_max = min_t(u32, attr.max_msg_sz, SZ_1G);
 }
@@ -142,14 +145,13 @@ static int client_add(struct ib_device *ibdev)
 	char fw[IB_FW_VERSION_NAME_MAX] = {};
 	struct dat_dev *dev;
 
-	dev = dat_dev_alloc(&verbs_ops);
+	dev = dat_dev_alloc(&verbs_ops, rdma_end_port(ibdev));
 	if (!dev)
 		return -ENOMEM;
 	dev->priv = ibdev;
 #ifdef CONFIG_CGROUP_RDMA
 	dev->cg = &ibdev->cg_device;
 #endif
-	dev->nports = rdma_end_port(ibdev);
 	dev->usable = verbs_driver_good(ibdev);
 	dev->quirks = verbs_quirks(ibdev);
 	fill_limits(ibdev, &dev->limits);

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* /proc/self/fdinfo shows each object of the file with its id, state and indices. */
+/*
+ * /proc/self/fdinfo shows each object of the file with its id, state, indices and counters, and the
+ * adapter with its totals.
+ */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
@@ -133,6 +140,243 @@ TEST(a_file_without_an_IA_has_none)
 	ASSERT_EQ(0, t_open(&f));
 	line_of(f.fd, "pz", 1, line);
 	EXPECT_EQ(0, line[0]);
+	t_close(&f);
+}
+
+/* Returns the number after " @key=" in an fdinfo line, or -1 if the line has no such field. */
+static long long counter(const char *line, const char *key)
+{
+	char want[32];
+	const char *p;
+
+	snprintf(want, sizeof(want), " %s=", key);
+	p = strstr(line, want);
+	return p ? strtoll(p + strlen(want), NULL, 10) : -1;
+}
+
+/* Copy the first fdinfo line of an adapter to @line, or "".  Returns the number of adapters. */
+static int adapter_line(int fd, char line[512])
+{
+	char path[64], text[512];
+	int n = 0;
+	FILE *f;
+
+	line[0] = 0;
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "r");
+	while (f && fgets(text, sizeof(text), f))
+		if (!strncmp(text, "adapter:\tname=", 14) && !n++)
+			strcpy(line, text);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Send @n messages from ep[1] to ep[0], and take the events of both.  Returns 1 on success. */
+static int transfer(struct t_pair *p, int n)
+{
+	struct dat_eqe eqe;
+	int i, end, ok = 1;
+
+	for (i = 0; i < n && ok; i++)
+		ok = !t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64);
+	for (i = 0; i < n && ok; i++)
+		ok = !t_send(&p->ep[1], i, (uintptr_t)p->mem.va + 64, p->mem.lkey, 64);
+	for (end = 0; end < 2; end++)
+		for (i = 0; i < n && ok; i++)
+			ok = t_event(&p->evd[end], T_WAIT_MS, &eqe) == 1 && !eqe.status;
+	return ok;
+}
+
+TEST(each_message_is_counted_once)
+{
+	char was[512], line[512];
+	struct t_pair p;
+
+	ASSERT_EQ(0, t_pair_open(&p));
+	ASSERT_EQ(0, t_pair_connect(&p));
+	ASSERT_EQ(1, adapter_line(p.f.fd, was));
+	ASSERT_TRUE(transfer(&p, 7));
+
+	line_of(p.f.fd, "ep", p.ep[0].id, line);
+	EXPECT_EQ(0, counter(line, "requests"));
+	EXPECT_EQ(7, counter(line, "receives"));
+	EXPECT_EQ(7, counter(line, "completed"));
+	line_of(p.f.fd, "ep", p.ep[1].id, line);
+	EXPECT_EQ(7, counter(line, "requests"));
+	EXPECT_EQ(0, counter(line, "receives"));
+	EXPECT_EQ(7, counter(line, "completed"));
+	EXPECT_LE(1, counter(line, "kicks"));
+	EXPECT_EQ(0, counter(line, "failed"));
+	EXPECT_EQ(0, counter(line, "flushed"));
+	EXPECT_EQ(0, counter(line, "malformed"));
+	/* The event that reports the connection, and those of the messages. */
+	line_of(p.f.fd, "evd", p.evd[1].id, line);
+	EXPECT_EQ(8, counter(line, "events"));
+	EXPECT_EQ(0, counter(line, "dropped"));
+
+	ASSERT_EQ(1, adapter_line(p.f.fd, line));
+	EXPECT_EQ(7, counter(line, "requests") - counter(was, "requests"));
+	EXPECT_EQ(7, counter(line, "receives") - counter(was, "receives"));
+	EXPECT_EQ(14, counter(line, "completed") - counter(was, "completed"));
+	EXPECT_EQ(14, counter(line, "events") - counter(was, "events"));
+	EXPECT_LE(1, counter(line, "kicks") - counter(was, "kicks"));
+	EXPECT_EQ(counter(was, "failed"), counter(line, "failed"));
+	EXPECT_EQ(counter(was, "dropped"), counter(line, "dropped"));
+	t_pair_close(&p);
+}
+
+TEST(kicks_are_counted)
+{
+	long long kicks;
+	struct t_pair p;
+	char line[512];
+	int i;
+
+	ASSERT_EQ(0, t_pair_open(&p));
+	line_of(p.f.fd, "ep", p.ep[0].id, line);
+	kicks = counter(line, "kicks");
+	for (i = 0; i < 5; i++) {
+		t_ring(&p.f, p.ep[0].sq.bell);
+		ASSERT_EQ(0, t_kick(&p.f));
+	}
+	line_of(p.f.fd, "ep", p.ep[0].id, line);
+	EXPECT_EQ(5, counter(line, "kicks") - kicks);
+	t_pair_close(&p);
+}
+
+/* A malformed request fails, which ends the connection and flushes the posted receive. */
+TEST(failed_and_flushed_requests_are_counted)
+{
+	char was[512], line[512];
+	unsigned int ends[16];
+	struct dat_sqe *sqe;
+	struct t_pair p;
+
+	ASSERT_EQ(0, t_pair_open(&p));
+	ASSERT_EQ(0, t_pair_connect(&p));
+	ASSERT_EQ(1, adapter_line(p.f.fd, was));
+	ASSERT_EQ(0, t_recv(&p.ep[1].rq, 1, (uintptr_t)p.mem.va, p.mem.lkey, 64));
+	sqe = t_sqe(&p.ep[1].sq);
+	sqe->opcode = 99;
+	ASSERT_EQ(0, t_push(&p.ep[1].sq));
+	ASSERT_NE(0, t_end(&p.evd[1], ends));
+
+	line_of(p.f.fd, "ep", p.ep[1].id, line);
+	EXPECT_EQ(1, counter(line, "requests"));
+	EXPECT_EQ(1, counter(line, "receives"));
+	EXPECT_EQ(2, counter(line, "completed"));
+	EXPECT_EQ(1, counter(line, "failed"));
+	EXPECT_EQ(1, counter(line, "flushed"));
+	EXPECT_EQ(1, counter(line, "malformed"));
+	ASSERT_EQ(1, adapter_line(p.f.fd, line));
+	EXPECT_EQ(1, counter(line, "failed") - counter(was, "failed"));
+	EXPECT_EQ(1, counter(line, "flushed") - counter(was, "flushed"));
+	EXPECT_EQ(1, counter(line, "malformed") - counter(was, "malformed"));
+	t_pair_close(&p);
+}
+
+/* An EVD of two events gets the event of the connection and those of three messages. */
+TEST(lost_events_are_counted)
+{
+	char was[512], line[512];
+	struct dat_eqe eqe;
+	struct t_evd evd;
+	struct t_ep ep[2];
+	struct t_pair p;
+	int i;
+
+	ASSERT_EQ(0, t_pair_open(&p));
+	ASSERT_EQ(0, t_evd(&p.f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 2, &evd));
+	ASSERT_EQ(0, t_ep(&p.f, p.pz, &p.evd[0], 0, 7, &ep[0]));
+	ASSERT_EQ(0, t_ep(&p.f, p.pz, &evd, 0, 8, &ep[1]));
+	ASSERT_EQ(0, t_connect(&p.f, &ep[1], T_QUAL, NULL, 0));
+	ASSERT_EQ(1, t_event(&p.cr, T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_accept(&p.f, eqe.len, &ep[0], NULL, 0));
+	ASSERT_EQ(1, t_event(&p.evd[0], T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_evd_wait(&evd, 1, T_WAIT_MS));
+	ASSERT_EQ(1, adapter_line(p.f.fd, was));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, t_recv(&ep[0].rq, i, (uintptr_t)p.mem.va, p.mem.lkey, 64));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, t_send(&ep[1], i, (uintptr_t)p.mem.va, p.mem.lkey, 64));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(1, t_event(&p.evd[0], T_WAIT_MS, &eqe));
+	/* The sender's completions may come after the receiver's. */
+	for (i = 0; i < T_WAIT_MS / 100; i++) {
+		line_of(p.f.fd, "evd", evd.id, line);
+		if (counter(line, "events") + counter(line, "dropped") == 4)
+			break;
+		usleep(100000);
+	}
+	EXPECT_EQ(2, counter(line, "events"));
+	EXPECT_EQ(2, counter(line, "dropped"));
+	ASSERT_EQ(1, adapter_line(p.f.fd, line));
+	EXPECT_EQ(2, counter(line, "dropped") - counter(was, "dropped"));
+	t_pair_close(&p);
+}
+
+TEST(totals_of_the_adapter_outlive_its_objects)
+{
+	char was[512], line[512];
+	struct t_pair p;
+	int fd;
+
+	fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	ASSERT_LE(1, adapter_line(fd, was));
+	ASSERT_EQ(0, t_pair_open(&p));
+	ASSERT_EQ(0, t_pair_connect(&p));
+	ASSERT_TRUE(transfer(&p, 3));
+	t_pair_close(&p);
+	adapter_line(fd, line);
+	EXPECT_EQ(3, counter(line, "requests") - counter(was, "requests"));
+	EXPECT_EQ(3, counter(line, "receives") - counter(was, "receives"));
+	close(fd);
+}
+
+/* Returns the number of adapters that a process in a network namespace of its own sees, or -1. */
+static int adapters_elsewhere(void)
+{
+	pid_t pid = fork();
+	int status, fd;
+	char line[512];
+
+	if (!pid) {
+		if (unshare(CLONE_NEWNET))
+			_exit(255);
+		fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+		_exit(fd < 0 ? 255 : adapter_line(fd, line));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || WEXITSTATUS(status) == 255)
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+TEST(another_network_namespace_sees_no_adapter)
+{
+	int n = adapters_elsewhere();
+
+	if (n < 0)
+		SKIP(return, "this machine makes no network namespaces");
+	EXPECT_EQ(0, n);
+}
+
+/* The MTU is that of the port's verbs attributes, which is 0 if it has no meaning. */
+TEST(the_adapter_has_its_MTU)
+{
+	struct t_file f;
+	char line[512];
+
+	ASSERT_EQ(0, t_open(&f));
+	ASSERT_EQ(1, adapter_line(f.fd, line));
+	EXPECT_EQ(1, counter(line, "active"));
+	if (f.info.flags & DAT_IA_FLAG_IWARP) {
+		EXPECT_EQ(0, counter(line, "mtu"));
+	} else {
+		EXPECT_LE(256, counter(line, "mtu"));
+		EXPECT_GE(4096, counter(line, "mtu"));
+	}
 	t_close(&f);
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/* Counters of an adapter: one set per CPU, summed when they are read. */
+#include <linux/overflow.h>
+
+#include "core/stats.h"
+
+/* Names in fdinfo, where they are ABI; see Documentation/uapi.rst. */
+static const char *const stat_names[DAT_NR_STATS] = {
+	[DAT_STAT_REQUESTS]	= "requests",
+	[DAT_STAT_RECEIVES]	= "receives",
+	[DAT_STAT_KICKS]	= "kicks",
+	[DAT_STAT_COMPLETED]	= "completed",
+	[DAT_STAT_FAILED]	= "failed",
+	[DAT_STAT_FLUSHED]	= "flushed",
+	[DAT_STAT_MALFORMED]	= "malformed",
+	[DAT_STAT_EVENTS]	= "events",
+	[DAT_STAT_DROPPED]	= "dropped",
+};
+
+/**
+ * dat_stats_alloc() - allocate the counters of all ports of a device
+ * @nports: number of ports
+ *
+ * Context: may sleep.  Return: array of @nports sets, all 0, which the caller frees with
+ * free_percpu(); NULL if out of memory.
+ */
+struct dat_stats __percpu *dat_stats_alloc(u32 nports)
+{
+	return __alloc_percpu(array_size(nports, sizeof(struct dat_stats)),
+			      __alignof__(struct dat_stats));
+}
+
+/**
+ * dat_stats_show() - write the counters of an adapter to fdinfo
+ * @m: output
+ * @stats: counters of the port
+ *
+ * Each number is at least as high as in an earlier output.  Other threads go on counting, so the
+ * numbers of one output need not agree with each other.
+ */
+void dat_stats_show(struct seq_file *m, struct dat_stats __percpu *stats)
+{
+	unsigned int i;
+	u64 sum;
+	int cpu;
+
+	for (i = 0; i < DAT_NR_STATS; i++) {
+		sum = 0;
+		for_each_possible_cpu(cpu)
+			sum += READ_ONCE(per_cpu_ptr(stats, cpu)->n[i]);
+		seq_printf(m, " %s=%llu", stat_names[i], sum);
+	}
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
+/*
+ * Counters of an adapter.  The counters of an EP, an SRQ and an EVD are members of the object, and
+ * end with the object.  The counters of an adapter include all objects that the adapter has ever
+ * had, also those of kernel consumers.
+ */
+#ifndef _DAT_STATS_H
+#define _DAT_STATS_H
+
+#include <linux/percpu.h>
+
+#include "core/dat.h"
+
+/**
+ * enum dat_stat - counters; dat_stats_show() names them
+ * @DAT_STAT_REQUESTS: requests that were taken from the send queues
+ * @DAT_STAT_RECEIVES: receives that were taken from the receive queues and from the SRQs
+ * @DAT_STAT_KICKS: visits of a queue because of a kick, or by a poller that found its doorbell bit
+ * @DAT_STAT_COMPLETED: completions of requests and receives, failed and flushed ones included
+ * @DAT_STAT_FAILED: completions with an error, without flushes
+ * @DAT_STAT_FLUSHED: completions of entries that the end of a connection flushed
+ * @DAT_STAT_MALFORMED: entries that were malformed, or refused before they reached the device
+ * @DAT_STAT_EVENTS: events that were queued
+ * @DAT_STAT_DROPPED: events that were lost because an EVD was full
+ */
+enum dat_stat {
+	DAT_STAT_REQUESTS,
+	DAT_STAT_RECEIVES,
+	DAT_STAT_KICKS,
+	DAT_STAT_COMPLETED,
+	DAT_STAT_FAILED,
+	DAT_STAT_FLUSHED,
+	DAT_STAT_MALFORMED,
+	DAT_STAT_EVENTS,
+	DAT_STAT_DROPPED,
+	DAT_NR_STATS
+};
+
+/**
+ * struct dat_stats - one CPU's part of the counters of an adapter
+ * @n: counters, indexed by enum dat_stat; written by this CPU alone, with softirqs disabled
+ */
+struct dat_stats {
+	u64	n[DAT_NR_STATS];
+};
+
+/**
+ * dat_stat_add() - add to a counter of an adapter
+ * @ia: open instance of the adapter
+ * @which: counter
+ * @n: number to add
+ *
+ * Needs no atomic operation: softirqs are disabled and no hard interrupt counts, so no other
+ * thread writes the counters of this CPU meanwhile.
+ *
+ * Context: softirqs disabled, not in hard interrupt.
+ */
+static inline void dat_stat_add(const struct dat_ia *ia, enum dat_stat which, u32 n)
+{
+	u64 *count = &this_cpu_ptr(ia->stats)->n[which];
+
+	WRITE_ONCE(*count, *count + n);
+}
+
+struct dat_stats __percpu *dat_stats_alloc(u32 nports);
+void dat_stats_show(struct seq_file *m, struct dat_stats __percpu *stats);
+
+#endif /* _DAT_STATS_H */
