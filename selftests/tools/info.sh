@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (c) The dat authors
 #
-# Test dat-info: the list of adapters, the syntax of the JSON output, and the problems that --check
-# reports.
+# Test dat-info: the list of adapters, the syntax of the JSON output, counters, and the problems that
+# --check reports.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
 # shellcheck source=selftests/common/wait.sh
@@ -57,6 +57,111 @@ json() {
 	result $? "$name"
 }
 
+# usage NAME TEXT OPTION...: succeed if dat-info rejects the options with status 2 and with one line,
+# which has TEXT and a hint.
+usage() {
+	local name=$1 text=$2 out rc
+	shift 2
+	out=$("$info" "$@" 2>&1)
+	rc=$?
+	printf '# %s\n' "$out"
+	[ $rc = 2 ] && [[ $out == *"$text"*"; see dat-info --help" && $out != *$'\n'* ]]
+	result $? "$name"
+}
+
+# total COUNTER: print a counter of the adapter.
+total() { "$info" --prometheus - "$dev" | sed -n "s/^dat_adapter_$1_total{.*} //p"; }
+
+# The check sends one message from the adapter to itself: one request and one receive.
+check_is_counted() {
+	local requests receives failed
+	requests=$(total requests) receives=$(total receives) failed=$(total failed)
+	"$info" --check >/dev/null
+	echo "# requests $requests $(total requests), receives $receives $(total receives)"
+	[ "$(total requests)" = $((requests + 1)) ] && [ "$(total receives)" = $((receives + 1)) ] &&
+		[ "$(total failed)" = "$failed" ]
+}
+
+# Two lines of --watch, each a JSON document; the second has rates.  The signal is no error.
+watch_prints_lines() {
+	local out rc line lines
+	out=$(timeout --preserve-status -s TERM 4 "$info" --stats --watch 1 --json)
+	rc=$?
+	mapfile -t lines <<<"$out"
+	printf '# %s\n' "${lines[@]:0:2}"
+	[ $rc = 0 ] && [ ${#lines[@]} -ge 2 ] || return
+	for line in "${lines[@]}"; do is_json <<<"$line" || return; done
+	[[ ${lines[0]} == *'"rates": null'* && ${lines[1]} == *'"rates": {"requests": '* ]]
+}
+
+# is_prometheus: succeed if each line of the input is a comment or a sample, if HELP and TYPE come
+# before the samples of their metric, and if no sample occurs twice.
+is_prometheus() {
+	awk '
+	/^# HELP [a-z_]+ ./ { help = $3; next }
+	/^# TYPE [a-z_]+ (counter|gauge)$/ { type = $3; next }
+	{
+		name = $0
+		sub(/\{.*/, "", name)
+		if (name != help || name != type || seen[$0]++)
+			bad = 1
+		if (!/^[a-z_]+\{[a-z]+="([^"\\]|\\["\\n])*"(,[a-z]+="([^"\\]|\\["\\n])*")*\} [0-9]+$/)
+			bad = 1
+		n++
+	}
+	END { exit bad || !n }'
+}
+
+# The file has the mode of any new file, and no other file is left beside it.
+prometheus_writes_a_file() {
+	local dir rc
+	dir=$(mktemp -d)
+	echo old >"$dir/dat.prom"
+	(umask 022 && "$info" --prometheus "$dir/dat.prom") && is_prometheus <"$dir/dat.prom" &&
+		[ "$(ls -A "$dir")" = dat.prom ] && [ "$(stat -c %a "$dir/dat.prom")" = 644 ]
+	rc=$?
+	sed 's/^/# /' "$dir/dat.prom"
+	rm -r "$dir"
+	return $rc
+}
+
+# A device may have any name: this one has a quote, a backslash, an escape and an invalid byte.
+prometheus_escapes() {
+	local out name=$'a"b\\c\e\377'
+	rdma dev set "$dev" name "$name" || return
+	out=$("$info" --prometheus -)
+	rdma dev set "$name" name "$dev"
+	printf '# %s\n' "${out//$'\n'/$'\n'# }"
+	is_prometheus <<<"$out" && [[ $out == *'{adapter="a\"b\\c__",port="1"}'* ]]
+}
+
+# The endpoint of a client has posted requests, and the client is named.
+client_is_counted() {
+	local out i addr server client
+	addr=$("$info" | awk -v dev="$dev" '$1 == dev { print $3 }')
+	"$bin/dat-perf" --keep --device "$dev" >/dev/null 2>&1 &
+	server=$!
+	pause 1
+	"$bin/dat-perf" --iters 1000000 --device "$dev" "$addr" >/dev/null 2>&1 &
+	client=$!
+	for ((i = 0; i < 50; i++)); do
+		out=$("$info" --stats "$dev")
+		[[ $out =~ $dev\ +$client\ +dat-perf\ +ep\ [0-9]+\ +CONNECTED\ +[1-9] ]] && break
+		pause 0.1
+	done
+	kill $client $server
+	wait $client $server 2>/dev/null
+	printf '# %s\n' "${out//$'\n'/$'\n'# }"
+	((i < 50))
+}
+
+names_are_lines() {
+	local out
+	out=$(with_conf "$info" -l)
+	printf '# %s\n' "${out//$'\n'/$'\n'# }"
+	[ "$out" = "$dev"$'\nmy0' ]
+}
+
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 
 # Run as nobody, because the limit does not apply to privileged users.
@@ -90,7 +195,7 @@ well_worded() {
 }
 
 echo "TAP version 13"
-echo "1..19"
+echo "1..32"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
 conf=$(mktemp)
@@ -112,15 +217,37 @@ chmod 660 /dev/dat
 expect "an adapter is listed" 0 "$dev  active" "$info"
 expect "an adapter's limits are shown" 0 "max_message_size" "$info" "$dev"
 expect "an unknown adapter fails" 1 "no RDMA adapter 'nix'" "$info" nix
-expect "wrong usage" 2 "usage:" "$info" --nix
+usage "an unknown option" "unknown option '--nix'" --nix
+usage "an option without its argument" "'--watch' needs an argument" --stats --watch
+usage "a time that is no number" "not 'soon'" --stats --watch soon
+usage "options that exclude each other" "exclude each other" --stats --check
+usage "two adapters" "'two'" one two
 server_is_listed
 result $? "a process is shown with its objects"
+client_is_counted
+result $? "the objects of a process are counted"
+check_is_counted
+result $? "each message is counted in the totals"
+watch_prints_lines
+result $? "--watch prints rates until it is interrupted"
+prometheus_writes_a_file
+result $? "--prometheus replaces a file"
+prometheus_escapes
+result $? "--prometheus escapes names"
+expect "--prometheus names a file that cannot be written" 1 "/nix/dat.prom" \
+	"$info" --prometheus /nix/dat.prom
+expect "counters of an unknown adapter" 1 "no RDMA adapter 'nix'" "$info" --stats nix
+json "the counters as JSON" --stats
 json "the list as JSON"
 json "everything as JSON" --all
 json "an adapter as JSON" "$dev"
 json "an unknown adapter as JSON" nix
 json "the check as JSON" --check
 expect "the check finds nothing wrong" 0 "a message to itself arrived" "$info" --check
+
+printf '%s\n' "my0 u1.2 threadsafe default libdat.so.1 dat.1.2 \"$dev\" \"\"" >"$conf"
+names_are_lines
+result $? "--list prints only names"
 
 printf '%s\n' "my0 u1.2 threadsafe default libdat.so.1 dat.1.2 \"$dev\" \"\"" \
 	'short u1.2 threadsafe' \
@@ -139,7 +266,7 @@ chmod 666 /dev/dat
 expect "little locked memory names the limit" 1 "warn  memlock   ulimit -l" little_memory
 
 if [ -z "$DAT_KO" ]; then
-	echo "ok 19 info.no driver names modprobe # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
+	echo "ok $((n + 1)) info.no driver names modprobe # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
 	exit 0
 fi
 for _ in {1..50}; do

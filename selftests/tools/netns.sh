@@ -12,7 +12,7 @@ if ! ip netns add dat-test 2>/dev/null; then
 	exit 4
 fi
 trap 'ip netns del dat-test' EXIT
-echo "1..3"
+echo "1..4"
 
 result() { # N NAME: report the exit status of the previous command
 	if [ $? = 0 ]; then echo "ok $1 $2"; else echo "not ok $1 $2"; fi
@@ -25,3 +25,5 @@ result 1 "netns.the adapter is listed at home"
 result 2 "netns.it is not listed in another namespace"
 ! ip netns exec dat-test "$bin/dat-info" "$adapter" >/dev/null 2>&1
 result 3 "netns.nor can it be opened there"
+! ip netns exec dat-test "$bin/dat-info" --prometheus - 2>/dev/null | grep -q .
+result 4 "netns.nor are its counters shown there"

@@ -9,6 +9,19 @@
 
 static int depth;
 static int filled;	/* flag: the innermost open bracket has an element */
+static int one_line;
+
+void json_one_line(void)
+{
+	one_line = 1;
+}
+
+/* Begin a line at the present depth, unless the document is one line. */
+static void new_line(void)
+{
+	if (!one_line)
+		printf("\n%*s", 2 * depth, "");
+}
 
 static void put_key(const char *key)
 {
@@ -16,7 +29,7 @@ static void put_key(const char *key)
 		putchar(',');
 	filled = 1;
 	if (depth)
-		printf("\n%*s", 2 * depth, "");
+		new_line();
 	if (key) {
 		text_json(key);
 		fputs(": ", stdout);
@@ -35,9 +48,9 @@ void json_close(char bracket)
 {
 	depth--;
 	if (filled)
-		printf("\n%*s", 2 * depth, "");
+		new_line();
 	putchar(bracket);
-	filled = 1;
+	filled = depth > 0;
 	if (!depth)
 		putchar('\n');
 }
@@ -52,6 +65,12 @@ void json_num(const char *key, uint64_t value)
 {
 	put_key(key);
 	printf("%" PRIu64, value);
+}
+
+void json_real(const char *key, double value)
+{
+	put_key(key);
+	printf("%.1f", value);
 }
 
 void json_bool(const char *key, int value)

@@ -23,7 +23,8 @@ static const char *const types[] = {
 #define TYPES	((int)(sizeof(types) / sizeof(types[0])))
 
 /*
- * struct user - a process, or one of its open files
+ * struct user - a process
+ * @device: name of the adapter whose objects are counted, or NULL for all
  * @files: number of open adapters
  * @objects: number of objects of each type
  * @connected: number of connected endpoints
@@ -32,6 +33,7 @@ static const char *const types[] = {
  * @malformed: number of malformed requests and receives
  */
 struct user {
+	const char	*device;
 	uint64_t	files;
 	uint64_t	objects[TYPES];
 	uint64_t	connected;
@@ -40,70 +42,53 @@ struct user {
 	uint64_t	malformed;
 };
 
-/* Returns the number after " key=", or 0 if the line has no such key. */
-static uint64_t number(const char *line, const char *key)
+static void object(struct user *u, const char *line)
 {
-	char want[32];
-	const char *p;
-
-	snprintf(want, sizeof(want), " %s=", key);
-	p = strstr(line, want);
-	return p ? strtoull(p + strlen(want), NULL, 0) : 0;
-}
-
-static void object(struct user *u, const char *line, size_t type_len)
-{
+	char state[32];
 	int t;
 
-	for (t = 0; t < TYPES; t++)
-		if (strlen(types[t]) == type_len && !strncmp(line, types[t], type_len))
-			break;
+	for (t = 0; t < TYPES && !fdinfo_is(line, types[t]); t++)
+		;
 	if (t == TYPES)
 		return;
+	fdinfo_word(line, "state", state, sizeof(state));
 	u->objects[t]++;
-	u->connected += !!strstr(line, " state=CONNECTED ");
-	u->bytes += number(line, "length");
-	u->dropped += number(line, "dropped");
-	u->malformed += number(line, "sq_bad") + number(line, "rq_bad") + number(line, "bad");
+	u->connected += !strcmp(state, "CONNECTED");
+	u->bytes += fdinfo_number(line, "length", 0);
+	u->dropped += fdinfo_number(line, "dropped", 0);
+	u->malformed += fdinfo_number(line, "malformed", 0);
 }
 
-/*
- * Returns whether the "ia:" line names the adapter @device.  If a process has opened the adapter
- * "rxe0" by its other name, "rxe0:1", the line contains "rxe0:1".
- */
-static int is_of(const char *line, const char *device)
+int user_ia_name(const char *line, char name[DAT_NAME_SIZE])
 {
-	char name[DAT_NAME_SIZE];
+	size_t len;
 
-	if (!device)
-		return 1;
-	if (sscanf(line, "ia:\tname=%71s", name) != 1)
-		return 0;
-	if (strlen(name) > 2 && !strcmp(name + strlen(name) - 2, ":1"))
-		name[strlen(name) - 2] = '\0';
-	return !strcmp(name, device);
+	if (!fdinfo_is(line, "ia"))
+		return -1;
+	fdinfo_word(line, "name", name, DAT_NAME_SIZE);
+	len = strlen(name);
+	if (len > 2 && !strcmp(name + len - 2, ":1"))
+		name[len - 2] = '\0';
+	return 0;
 }
 
-static void add_file(struct user *u, const char *path, const char *device)
+static void add_file(const char *fd, FILE *f, void *arg)
 {
-	FILE *f = fopen(path, "re");
-	char line[512];
-	char *colon;
+	char *line = NULL, name[DAT_NAME_SIZE];
+	struct user *u = arg;
+	size_t size = 0;
 	int ours = 0;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		colon = strchr(line, ':');
-		if (!colon || strncmp(colon, ":\t", 2))
-			continue;
-		if (!strncmp(line, "ia:", 3)) {
-			ours = is_of(line, device);
+	(void)fd;
+	while (getline(&line, &size, f) > 0) {
+		if (!user_ia_name(line, name)) {
+			ours = !u->device || !strcmp(name, u->device);
 			u->files += (uint64_t)ours;
 		} else if (ours) {
-			object(u, line, (size_t)(colon - line));
+			object(u, line);
 		}
 	}
-	if (f)
-		fclose(f);
+	free(line);
 }
 
 static int is_device(const char *path)
@@ -117,17 +102,13 @@ static int is_device(const char *path)
 	return !strcmp(target, "/dev/dat");
 }
 
-/*
- * Add the objects of a process.  Returns 0, or -1 if this program has no permission to read the
- * files of the process.
- */
-static int add_process(struct user *u, const char *pid, const char *device)
+int user_each_file(const char *pid, void (*fn)(const char *fd, FILE *fdinfo, void *arg), void *arg)
 {
 	char path[600];
 	struct dirent *e;
 	DIR *dir;
+	FILE *f;
 
-	memset(u, 0, sizeof(*u));
 	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
 	dir = opendir(path);
 	if (!dir)
@@ -137,34 +118,57 @@ static int add_process(struct user *u, const char *pid, const char *device)
 		if (!isdigit((unsigned char)e->d_name[0]) || !is_device(path))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", pid, e->d_name);
-		add_file(u, path, device);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		fn(e->d_name, f, arg);
+		fclose(f);
 	}
 	closedir(dir);
 	return 0;
 }
 
-/*
- * Call @fn for each process that has an adapter open.  Returns the number of processes that this
- * program has no permission to read.
- */
-static unsigned int each(const char *device, void (*fn)(const struct user *, const char *pid))
+unsigned int user_each_process(int (*fn)(const char *pid, void *arg), void *arg)
 {
 	unsigned int hidden = 0;
 	struct dirent *e;
-	struct user u;
 	DIR *dir = opendir("/proc");
 
-	while (dir && (e = readdir(dir))) {
-		if (!isdigit((unsigned char)e->d_name[0]))
-			continue;
-		if (add_process(&u, e->d_name, device))
+	while (dir && (e = readdir(dir)))
+		if (isdigit((unsigned char)e->d_name[0]) && fn(e->d_name, arg))
 			hidden++;
-		else if (u.files)
-			fn(&u, e->d_name);
-	}
 	if (dir)
 		closedir(dir);
 	return hidden;
+}
+
+/*
+ * struct shower - how the processes are shown
+ * @device: name of an adapter, or NULL for all
+ * @show: print a process
+ */
+struct shower {
+	const char	*device;
+	void		(*show)(const struct user *u, const char *pid);
+};
+
+static int show_process(const char *pid, void *arg)
+{
+	const struct shower *s = arg;
+	struct user u = { .device = s->device };
+
+	if (user_each_file(pid, add_file, &u))
+		return -1;
+	if (u.files)
+		s->show(&u, pid);
+	return 0;
+}
+
+static unsigned int each(const char *device, void (*show)(const struct user *, const char *pid))
+{
+	struct shower s = { device, show };
+
+	return user_each_process(show_process, &s);
 }
 
 static void show_text(const struct user *u, const char *pid)

@@ -8,7 +8,6 @@
  * provider.
  */
 #define _GNU_SOURCE
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "text.h"
 
 #define COLUMNS	6
+#define NO_ADAPTERS "there are no adapters: 'dat-info --check' finds out why"
 
 /*
  * struct entry - a name that can be opened, or the name on the command line
@@ -275,66 +275,67 @@ static int show(const char *name, int all, int json)
 	for (i = 0; all && !one && !json && i < names.n; i++)
 		ret |= show_text(&names.entry[i]);
 	if (!one && !names.n) {
-		tool_warn("there are no adapters: 'dat-info --check' finds out why");
+		tool_warn(NO_ADAPTERS);
 		ret = -1;
 	}
 	names_put(&names);
 	return ret ? 1 : 0;
 }
 
-static const char usage_text[] =
-"usage: dat-info [--json] [IA | --all]    list adapters, or show one or all\n"
-"       dat-info [--json] --check         find out what keeps DAT from working\n"
-"\n"
-"  -a, --all        all adapters with their attributes, limits and users\n"
-"  -c, --check      test the set-up; what is wrong ends in what to do\n"
-"  -j, --json       one JSON document\n"
-"  -h, --help       this text\n"
-"      --version    the version\n"
-"\n"
-"Exit status: 0 if all is well; 1 if an adapter can't be opened, there is none, or\n"
-"--check warns or fails; 2 for wrong usage.\n";
+/* Print the names that can be opened, one per line.  Returns the exit status of the program. */
+static int show_names(void)
+{
+	struct names names;
+	size_t i, n;
 
-static const struct option long_options[] = {
-	{ "all",	no_argument,	NULL, 'a' },
-	{ "check",	no_argument,	NULL, 'c' },
-	{ "json",	no_argument,	NULL, 'j' },
-	{ "help",	no_argument,	NULL, 'h' },
-	{ "version",	no_argument,	NULL, 'V' },
-	{ NULL,		0,		NULL, 0 },
-};
+	names_get(&names);
+	n = names.n;
+	for (i = 0; i < n; i++)
+		text_print(stdout, "%s\n", names.entry[i].name);
+	if (!n)
+		tool_warn(NO_ADAPTERS);
+	names_put(&names);
+	return n ? 0 : 1;
+}
+
+/* Show the counters of an adapter, which may have another name in dat.conf, or of all adapters. */
+static int show_stats(struct stats_how *how)
+{
+	const struct adapter *adapter = NULL;
+	const struct entry *e;
+	struct names names;
+	int ret = 1;
+
+	names_get(&names);
+	if (how->name) {
+		e = find(&names, how->name);
+		adapter = e ? e->adapter : adapter_find(names.list, names.driver, how->name);
+	}
+	if (names.driver <= 0) {
+		tool_warn(NO_ADAPTERS);
+	} else if (how->name && !adapter) {
+		tool_warn("there is no RDMA adapter '%s': 'dat-info -l' lists the names",
+			  how->name);
+	} else {
+		how->name = adapter ? adapter->name : NULL;
+		ret = stats_run(how);
+	}
+	names_put(&names);
+	return ret;
+}
 
 int main(int argc, char **argv)
 {
-	int c, all = 0, check = 0, json = 0;
+	struct options o = { .all = 0 };
 
 	tool_prog = "dat-info";
 	text_check_stdout(tool_prog);
-	while ((c = getopt_long(argc, argv, "acjh", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'a':
-			all = 1;
-			break;
-		case 'c':
-			check = 1;
-			break;
-		case 'j':
-			json = 1;
-			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 0;
-		case 'V':
-			text_version("dat-info");
-			return 0;
-		default:
-			fputs(usage_text, stderr);
-			return 2;
-		}
-	}
-	if (argc - optind + all + check > 1) {
-		fputs(usage_text, stderr);
-		return 2;
-	}
-	return check ? check_run(json) : show(argv[optind], all, json);
+	options_get(&o, argc, argv);
+	if (o.check)
+		return check_run(o.how.json);
+	if (o.list)
+		return show_names();
+	if (o.stats)
+		return show_stats(&o.how);
+	return show(o.how.name, o.all, o.how.json);
 }

@@ -33,10 +33,14 @@ int text_read(char *buf, size_t size, const char *fmt, ...) __attribute__((forma
 
 /* ---- dat-info-json.c: print a JSON document step by step; @key is NULL in an array ---- */
 
+/* Print each document on one line. */
+void json_one_line(void);
 void json_open(const char *key, char bracket);
 void json_close(char bracket);
 void json_str(const char *key, const char *value);
 void json_num(const char *key, uint64_t value);
+/* Print a number with one digit after the point. */
+void json_real(const char *key, double value);
 void json_bool(const char *key, int value);
 void json_null(const char *key);
 
@@ -124,6 +128,129 @@ int attr_show(const char *name, const struct conf_line *line, int json);
 /* @device: name of an adapter, or NULL for all adapters */
 void user_text(const char *device);
 void user_json(const char *device);
+/*
+ * Call @fn for each process.  @fn returns 0, or -1 if this program has no permission to read the
+ * files of the process.  Returns the number of these processes.
+ */
+unsigned int user_each_process(int (*fn)(const char *pid, void *arg), void *arg);
+/*
+ * Call @fn with the fdinfo of each file of /dev/dat that the process has open.  Returns 0, or -1 if
+ * this program has no permission to read the files of the process.
+ */
+int user_each_file(const char *pid, void (*fn)(const char *fd, FILE *fdinfo, void *arg), void *arg);
+/*
+ * Copy the name of the adapter in an "ia:" line of fdinfo to @name.  If a process has opened the
+ * adapter "rxe0" by its other name, "rxe0:1", the result is "rxe0".  Returns 0, or -1.
+ */
+int user_ia_name(const char *line, char name[DAT_NAME_SIZE]);
+
+/* ---- dat-info-fdinfo.c: lines of fdinfo ---- */
+
+/* Returns the number after " key=" or a tab and "key=", or @missing if the line has no such key. */
+uint64_t fdinfo_number(const char *line, const char *key, uint64_t missing);
+/* Copy the word after " key=", or "" if there is no such key. */
+void fdinfo_word(const char *line, const char *key, char *buf, size_t size);
+/* Returns whether the line is about a @type. */
+int fdinfo_is(const char *line, const char *type);
+
+/* ---- dat-info-stats.c, dat-info-rows.c, dat-info-prom.c: counters ---- */
+
+enum counter {
+	STAT_REQUESTS, STAT_RECEIVES, STAT_KICKS, STAT_COMPLETED, STAT_FAILED, STAT_FLUSHED,
+	STAT_MALFORMED, STAT_EVENTS, STAT_DROPPED, STATS
+};
+
+/* Names of the counters in fdinfo and in JSON. */
+extern const char *const stat_names[STATS];
+
+/*
+ * struct counts - counters of an adapter or of an object
+ * @adapter: name of the adapter
+ * @pid: process that has the object open; 0 for an adapter
+ * @fd: file descriptor of the process
+ * @command: name of the process
+ * @type: "adapter", "ep", "evd" or "srq"
+ * @id: id of the object; port number of an adapter
+ * @state: state of an adapter or EP, else empty
+ * @active: flag: the port of an adapter is up
+ * @mtu: MTU of an adapter, or 0
+ * @has: bit 1 << n is set if the line has counter n
+ * @count: counters, indexed by enum counter
+ */
+struct counts {
+	char		adapter[DAT_NAME_SIZE];
+	unsigned long	pid;
+	unsigned long	fd;
+	char		command[32];
+	char		type[8];
+	unsigned int	id;
+	char		state[24];
+	int		active;
+	unsigned int	mtu;
+	unsigned int	has;
+	uint64_t	count[STATS];
+};
+
+/*
+ * struct sample - counters of one moment
+ * @ns: time of the monotonic clock
+ * @row: rows in order: adapters first, then by process, file and object
+ * @n: number of rows
+ * @room: number of rows for which @row has room
+ * @hidden: number of processes whose objects this program may not read
+ */
+struct sample {
+	uint64_t	ns;
+	struct counts	*row;
+	size_t		n;
+	size_t		room;
+	unsigned int	hidden;
+};
+
+/*
+ * Read all counters, or those of the adapter @name; without @objects only those of adapters.
+ * Returns 0, or a negative errno if the driver cannot be opened.
+ */
+int sample_get(struct sample *s, const char *name, int objects);
+void sample_put(struct sample *s);
+/* Returns the row of the same object in @old, or NULL. */
+const struct counts *sample_find(const struct sample *old, const struct counts *row);
+
+/*
+ * struct stats_how - what --stats prints
+ * @name: name of an adapter, or NULL for all
+ * @json: flag: JSON
+ * @seconds: seconds between two outputs; 0: print once
+ * @file: Prometheus file, "-" for standard output; NULL: no Prometheus format
+ */
+struct stats_how {
+	const char	*name;
+	int		json;
+	unsigned int	seconds;
+	const char	*file;
+};
+
+/* Print counters until SIGINT or SIGTERM, or once.  Returns the exit status of the program. */
+int stats_run(const struct stats_how *how);
+/* Write the totals in the format of Prometheus.  Returns 0, or -1 after printing an error. */
+int prom_write(const struct sample *s, const char *file);
+/* ---- dat-info-opt.c: the command line ---- */
+
+/*
+ * struct options - the command line
+ * @all, @check, @list, @stats: flags: the option was given
+ * @how: what to print with @stats; its name and json also serve other modes
+ */
+struct options {
+	int			all;
+	int			check;
+	int			list;
+	int			stats;
+	struct stats_how	how;
+};
+
+/* Read the command line.  If it is wrong, print the reason and exit with status 2. */
+void options_get(struct options *o, int argc, char **argv);
 
 /* ---- dat-info-check.c and its parts; the checks report their results by check_report() ---- */
 

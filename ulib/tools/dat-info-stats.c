@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
+/* dat-info --stats prints counters, and with --watch their rates. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "common.h"
+#include "dat-info.h"
+
+#define LEFT	5	/* columns before the counters */
+#define COLUMNS	(LEFT + STATS)
+
+static const char *const heads[LEFT] = { "ADAPTER", "PID", "COMMAND", "OBJECT", "STATE" };
+
+static double seconds_between(const struct sample *old, const struct sample *new)
+{
+	return (double)(new->ns - old->ns) / 1e9;
+}
+
+/*
+ * Returns by how much a counter has grown since @old.  An object that is not in @old was made
+ * since, and a smaller counter belongs to a device that was registered again: both began at 0.
+ */
+static uint64_t growth(const struct sample *old, const struct counts *row, enum counter i)
+{
+	const struct counts *was = sample_find(old, row);
+
+	if (!was || row->count[i] < was->count[i])
+		return row->count[i];
+	return row->count[i] - was->count[i];
+}
+
+/* ---- Text ---- */
+
+static void head_cell(int column, char *cell, size_t size)
+{
+	size_t i;
+
+	snprintf(cell, size, "%s", column < LEFT ? heads[column] : stat_names[column - LEFT]);
+	for (i = 0; column >= LEFT && cell[i]; i++)
+		cell[i] = (char)(cell[i] - 'a' + 'A');
+}
+
+/* Write a cell of @row, or of the head if @row is NULL.  With @old the counters are rates. */
+static void cell_of(const struct sample *s, const struct sample *old, const struct counts *row,
+		    int column, char *cell, size_t size)
+{
+	int stat = column - LEFT;
+
+	snprintf(cell, size, "-");
+	if (!row)
+		head_cell(column, cell, size);
+	else if (column == 0)
+		snprintf(cell, size, "%s", row->adapter);
+	else if (column == 1 && row->pid)
+		snprintf(cell, size, "%lu", row->pid);
+	else if (column == 2 && row->pid)
+		snprintf(cell, size, "%s", row->command);
+	else if (column == 3 && row->pid)
+		snprintf(cell, size, "%s %u", row->type, row->id);
+	else if (column == 3)
+		snprintf(cell, size, "all");
+	else if (column == 4 && row->state[0])
+		snprintf(cell, size, "%s", row->state);
+	else if (stat >= 0 && row->has & 1U << stat && !old)
+		snprintf(cell, size, "%" PRIu64, row->count[stat]);
+	else if (stat >= 0 && row->has & 1U << stat)
+		snprintf(cell, size, "%.0f", (double)growth(old, row, (enum counter)stat) /
+					     seconds_between(old, s));
+}
+
+static void row_text(const struct sample *s, const struct sample *old, const struct counts *row,
+		     const int width[COLUMNS])
+{
+	char cell[80];
+	int c;
+
+	for (c = 0; c < COLUMNS; c++) {
+		cell_of(s, old, row, c, cell, sizeof(cell));
+		text_print(stdout, c < LEFT ? "%s%-*s" : "%s%*s", c ? "  " : "", width[c], cell);
+	}
+	putchar('\n');
+}
+
+static void stats_text(const struct sample *s, const struct sample *old)
+{
+	int width[COLUMNS] = { 0 }, c, len;
+	char cell[80];
+	size_t i;
+
+	for (i = 0; i <= s->n; i++) {
+		for (c = 0; c < COLUMNS; c++) {
+			cell_of(s, old, i ? &s->row[i - 1] : NULL, c, cell, sizeof(cell));
+			len = (int)strlen(cell);
+			if (len > width[c])
+				width[c] = len;
+		}
+	}
+	if (old)
+		printf("\nper second, over %.1f s:\n", seconds_between(old, s));
+	for (i = 0; i <= s->n; i++)
+		row_text(s, old, i ? &s->row[i - 1] : NULL, width);
+	if (s->hidden)
+		printf("(%u processes of other users can't be looked at: run as root)\n",
+		       s->hidden);
+}
+
+/* ---- JSON ---- */
+
+static void counters_json(const struct sample *s, const struct sample *old, const struct counts *row)
+{
+	int i;
+
+	json_open("counters", '{');
+	for (i = 0; i < STATS; i++)
+		if (row->has & 1U << i)
+			json_num(stat_names[i], row->count[i]);
+	json_close('}');
+	if (!old) {
+		json_null("rates");
+		return;
+	}
+	json_open("rates", '{');
+	for (i = 0; i < STATS; i++)
+		if (row->has & 1U << i)
+			json_real(stat_names[i], (double)growth(old, row, (enum counter)i) /
+						 seconds_between(old, s));
+	json_close('}');
+}
+
+static void object_json(const struct counts *row)
+{
+	json_num("pid", row->pid);
+	json_str("command", row->command);
+	json_num("fd", row->fd);
+	json_str("adapter", row->adapter);
+	json_str("type", row->type);
+	json_num("id", row->id);
+	if (row->state[0])
+		json_str("state", row->state);
+	else
+		json_null("state");
+}
+
+static void rows_json(const struct sample *s, const struct sample *old, int objects)
+{
+	const struct counts *row;
+
+	json_open(objects ? "objects" : "adapters", '[');
+	for (row = s->row; row < s->row + s->n; row++) {
+		if ((row->pid != 0) != objects)
+			continue;
+		json_open(NULL, '{');
+		if (objects) {
+			object_json(row);
+		} else {
+			json_str("name", row->adapter);
+			json_num("port", row->id);
+			json_bool("active", row->active);
+		}
+		counters_json(s, old, row);
+		json_close('}');
+	}
+	json_close(']');
+}
+
+static void stats_json(const struct sample *s, const struct sample *old)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	json_open(NULL, '{');
+	json_str("version", DAT_LINUX_VERSION_STRING);
+	json_real("time", (double)now.tv_sec + (double)now.tv_nsec / 1e9);
+	if (old)
+		json_real("seconds", seconds_between(old, s));
+	else
+		json_null("seconds");
+	rows_json(s, old, 0);
+	rows_json(s, old, 1);
+	json_num("processes_hidden", s->hidden);
+	json_close('}');
+}
+
+/* ---- Once, or again and again ---- */
+
+/* Print @s.  Returns the exit status of the program. */
+static int show(const struct stats_how *how, const struct sample *s, const struct sample *old)
+{
+	if (how->file)
+		return prom_write(s, how->file) ? 1 : 0;
+	if (how->json)
+		stats_json(s, old);
+	else
+		stats_text(s, old);
+	fflush(stdout);
+	return 0;
+}
+
+/* Read a sample.  Returns 0, or -1 after printing an error. */
+static int get(const struct stats_how *how, struct sample *s)
+{
+	int ret = sample_get(s, how->name, !how->file);
+
+	if (!ret && s->n && !s->row[0].pid)
+		return 0;
+	if (!ret && how->name)
+		tool_warn("there is no adapter '%s', or the driver is too old to count: 'dat-info' lists the adapters",
+			  how->name);
+	else
+		tool_warn("there are no adapters: 'dat-info --check' finds out why");
+	sample_put(s);
+	return -1;
+}
+
+/* Wait until @ns, on the monotonic clock.  Returns whether a signal in @set asks to end. */
+static int interrupted(const sigset_t *set, uint64_t ns)
+{
+	uint64_t now;
+	struct timespec left;
+
+	while ((now = tool_now_ns()) < ns) {
+		left.tv_sec = (time_t)((ns - now) / 1000000000);
+		left.tv_nsec = (long)((ns - now) % 1000000000);
+		if (sigtimedwait(set, NULL, &left) > 0)
+			return 1;
+	}
+	return 0;
+}
+
+int stats_run(const struct stats_how *how)
+{
+	struct sample old, new;
+	sigset_t set;
+	uint64_t next;
+	int ret;
+
+	if (how->seconds && how->json)
+		json_one_line();
+	if (get(how, &new))
+		return 1;
+	ret = show(how, &new, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	if (how->seconds)
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	for (next = new.ns; !ret && how->seconds;) {
+		next += (uint64_t)how->seconds * 1000000000;
+		if (interrupted(&set, next))
+			break;
+		old = new;
+		ret = get(how, &new) ? 1 : show(how, &new, &old);
+		sample_put(&old);
+	}
+	sample_put(&new);
+	return ret;
+}
