@@ -155,6 +155,23 @@ client_is_counted() {
 	((i < 50))
 }
 
+# The state is that of sysfs.  An Ethernet port has the speed of its interface, or none if that has
+# none.  A RoCE port has one GID in use, which belongs to the interface.
+link_is_shown() {
+	local port=/sys/class/infiniband/$dev/ports/1 out state interface mbits speed=unknown
+	out=$("$info" "$dev" | grep -E '^  (transport|link|speed|mtu|gid)')
+	printf '# %s\n' "${out//$'\n'/$'\n'# }"
+	state=$(<"$port/state")
+	[[ $out == *"  link      ${state#*: }"* ]] || return
+	[ "$(<"$port/link_layer")" = Ethernet ] || return 0
+	interface=$(<"$port/gid_attrs/ndevs/0")
+	mbits=$(cat "/sys/class/net/$interface/speed" 2>/dev/null)
+	[[ $mbits != [1-9]* ]] || speed=$(awk "BEGIN { printf \"%g Gb/s\", $mbits / 1000 }")
+	[[ $out == *"  speed     $speed"* ]] || return
+	[[ $out == *RoCE* ]] || return 0
+	[ "$(grep -c ", $interface, in use$" <<<"$out")" = 1 ] && [[ $out == *"  mtu       "[1-9]* ]]
+}
+
 names_are_lines() {
 	local out
 	out=$(with_conf "$info" -l)
@@ -195,7 +212,7 @@ well_worded() {
 }
 
 echo "TAP version 13"
-echo "1..32"
+echo "1..33"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
 conf=$(mktemp)
@@ -217,6 +234,8 @@ chmod 660 /dev/dat
 expect "an adapter is listed" 0 "$dev  active" "$info"
 expect "an adapter's limits are shown" 0 "max_message_size" "$info" "$dev"
 expect "an unknown adapter fails" 1 "no RDMA adapter 'nix'" "$info" nix
+link_is_shown
+result $? "the link of the port is shown"
 usage "an unknown option" "unknown option '--nix'" --nix
 usage "an option without its argument" "'--watch' needs an argument" --stats --watch
 usage "a time that is no number" "not 'soon'" --stats --watch soon

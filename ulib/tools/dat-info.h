@@ -53,6 +53,7 @@ void json_null(const char *key);
  * @err: errno of the open; @query is valid only if @err is 0
  * @query: limits and identity of the adapter
  * @addr: IP address; empty if the host has no address on the port
+ * @mtu: bytes of payload of a packet; 0: unknown, or the port is down
  */
 struct adapter {
 	char			name[DAT_NAME_SIZE];
@@ -60,6 +61,7 @@ struct adapter {
 	int			err;
 	struct dat_ia_query	query;
 	char			addr[INFO_ADDR_SIZE];
+	unsigned int		mtu;
 };
 
 /*
@@ -74,6 +76,11 @@ void adapter_query(struct adapter *a);
 const char *adapter_state(const struct adapter *a);
 void adapter_text(const struct adapter *a);
 void adapter_json(const struct adapter *a);
+
+/* ---- dat-info-link.c: link, speed and GIDs of a port ---- */
+
+void link_text(const struct adapter *a);
+void link_json(const struct adapter *a);
 
 /* ---- dat-info-conf.c: lines of dat.conf ---- */
 
