@@ -697,7 +697,7 @@ typedef struct dat_connection_event_data {
 /**
  * struct dat_asynch_error_event_data - data of an async event, which concerns no single operation
  * @dat_handle: object that has the error: an IA, EP, EVD, SRQ, LMR, RMR or PZ
- * @reason: DAT_..._ASYNC_ERROR_REASON for the kind of object
+ * @reason: DAT_*_ASYNC_ERROR_REASON for the kind of object
  */
 typedef struct dat_asynch_error_event_data {
 	DAT_HANDLE	dat_handle;

@@ -494,7 +494,7 @@ DAT_RETURN kdat_pz_free(DAT_PZ_HANDLE pz_handle);
  * @registered_address: out: virtual_address in a segment that begins at the first byte; may be NULL
  *
  * The consumer owns the memory and must keep it until the LMR is freed.  @mem_type determines the
- * content of @region_description:
+ * content of @region_description::
  *
  *   VIRTUAL             address in the linear map, of vmalloc(), or of static data
  *   PHYSICAL            pages of PAGE_SIZE

@@ -1227,7 +1227,7 @@ typedef struct kdat_connection_event_data {
 /**
  * struct kdat_asynch_error_event_data - data of an async event, which concerns no single operation
  * @dat_handle: object that has the error: an IA, EP, EVD or SRQ
- * @reason: DAT_..._ASYNC_ERROR_REASON for the kind of object
+ * @reason: DAT_*_ASYNC_ERROR_REASON for the kind of object
  */
 typedef struct kdat_asynch_error_event_data {
 	DAT_HANDLE	dat_handle;
