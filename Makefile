@@ -36,7 +36,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-race build-matrix check-nodes bench demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-race build-matrix check-nodes bench docs demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -147,6 +147,10 @@ check-nodes:
 bench:
 	$(DAT_TOP)/scripts/bench
 
+docs:
+	$(DAT_TOP)/scripts/docs
+	@echo $(BUILD)/docs/html/index.html
+
 demo: libs
 	$(DAT_TOP)/scripts/vm --mem 4096 --modules $(VM_MODULES) --timeout 600 \
 		--log $(BUILD)/demo-console.log -- $(DAT_TOP)/scripts/demo-guest
@@ -186,6 +190,7 @@ help:
 	@echo 'build-matrix     the modules for each kernel and compiler, without a VM'
 	@echo 'check-nodes      RSM between two VMs that are joined by a cable'
 	@echo 'bench            what things cost, beside perftest, verbs and OFED DAPL in one VM'
+	@echo 'docs             the documentation as a site, into build/docs/html/'
 	@echo 'demo             a transfer between two processes in a VM'
 	@echo 'demo-rsm         files scattered over shared memory by two processes in a VM'
 	@echo 'demo-rsm-two     the same from one VM to another'
