@@ -1097,6 +1097,40 @@ static void modify(struct ktest *t, struct pair *p)
 		transfer(t, p);
 }
 
+static void query_default(struct ktest *t, struct pair *p, DAT_EP_PARAM *param)
+{
+	DAT_EP_HANDLE ep;
+	DAT_RETURN rc;
+
+	KT_OK(t, dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, NULL, &ep));
+	rc = dat_ep_query(ep, DAT_EP_FIELD_ALL, param);
+	KT_OK(t, dat_ep_free(ep));
+	KT_OK(t, rc);
+}
+
+/* The numbers are those of Documentation/guide.rst. */
+static void defaults(struct ktest *t, struct pair *p)
+{
+	DAT_EP_PARAM *param = kzalloc(sizeof(*param), GFP_KERNEL);
+	DAT_EP_ATTR attr;
+
+	KT_TRUE(t, param);
+	query_default(t, p, param);
+	attr = param->ep_attr;
+	kfree(param);
+	KT_EQ(t, attr.max_recv_dtos, 64);
+	KT_EQ(t, attr.max_request_dtos, 64);
+	KT_EQ(t, attr.max_recv_iov, 4);
+	KT_EQ(t, attr.max_request_iov, 4);
+	KT_EQ(t, attr.max_rdma_read_in, 4);
+	KT_EQ(t, attr.max_rdma_read_out, 4);
+}
+
+static void endpoints_without_attributes_have_the_defaults(struct ktest *t)
+{
+	unconnected(t, defaults);
+}
+
 static void modified_endpoints_work(struct ktest *t)
 {
 	unconnected(t, modify);
@@ -1255,6 +1289,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(completions_come_once_whatever_is_done_to_their_evd),
 	KTEST(only_the_message_that_asks_starts_upcalls),
 	KTEST(completions_that_find_no_room_are_told_of_once),
+	KTEST(endpoints_without_attributes_have_the_defaults),
 	KTEST(modified_endpoints_work),
 	KTEST(posts_beside_a_modification_fit),
 	KTEST(freed_endpoints_are_not_disconnected),

@@ -176,4 +176,60 @@ TEST_F_TIMEOUT(limits, every_attribute_at_its_maximum_connects, 300)
 	}
 }
 
+static DAT_COUNT at_most(DAT_COUNT n, DAT_COUNT limit)
+{
+	return n < limit ? n : limit;
+}
+
+/* The numbers are those of Documentation/guide.rst.  Covers: dat_ep_create; dat_ep_query */
+TEST_F(limits, an_endpoint_without_attributes_has_the_defaults_of_the_guide)
+{
+	const DAT_IA_ATTR *ia = &self->p.attr;
+	DAT_COUNT iov = at_most(4, ia->max_iov_segments_per_dto);
+	const DAT_EP_ATTR *attr;
+	DAT_EP_PARAM param;
+
+	ASSERT_EQ(DAT_SUCCESS, make_eps(self, NULL));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(self->ep[0], DAT_EP_FIELD_ALL, &param));
+	attr = &param.ep_attr;
+	EXPECT_EQ(DAT_SERVICE_TYPE_RC, attr->service_type);
+	EXPECT_EQ(DAT_QOS_BEST_EFFORT, attr->qos);
+	EXPECT_EQ(ia->max_message_size, attr->max_message_size);
+	EXPECT_EQ(ia->max_rdma_size, attr->max_rdma_size);
+	EXPECT_EQ(0, attr->recv_completion_flags);
+	EXPECT_EQ(0, attr->request_completion_flags);
+	EXPECT_EQ(64, attr->max_recv_dtos);
+	EXPECT_EQ(64, attr->max_request_dtos);
+	EXPECT_EQ(iov, attr->max_recv_iov);
+	EXPECT_EQ(iov, attr->max_request_iov);
+	EXPECT_EQ(at_most(iov, ia->max_iov_segments_per_rdma_read), attr->max_rdma_read_iov);
+	EXPECT_EQ(iov, attr->max_rdma_write_iov);
+	EXPECT_EQ(at_most(4, ia->max_rdma_read_per_ep_in), attr->max_rdma_read_in);
+	EXPECT_EQ(at_most(4, ia->max_rdma_read_per_ep_out), attr->max_rdma_read_out);
+	EXPECT_EQ(DAT_HW_DEFAULT, attr->srq_soft_hw);
+}
+
+/* The numbers are those of Documentation/guide.rst.  Covers: dat_ep_create; dat_ep_query */
+TEST_F(limits, an_attribute_that_is_0_has_the_default_of_the_guide)
+{
+	DAT_EP_ATTR none = { .service_type = DAT_SERVICE_TYPE_RC };
+	const DAT_IA_ATTR *ia = &self->p.attr;
+	const DAT_EP_ATTR *attr;
+	DAT_EP_PARAM param;
+
+	ASSERT_EQ(DAT_SUCCESS, make_eps(self, &none));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(self->ep[0], DAT_EP_FIELD_ALL, &param));
+	attr = &param.ep_attr;
+	EXPECT_EQ(ia->max_message_size, attr->max_message_size);
+	EXPECT_EQ(ia->max_rdma_size, attr->max_rdma_size);
+	EXPECT_EQ(1, attr->max_recv_dtos);
+	EXPECT_EQ(1, attr->max_request_dtos);
+	EXPECT_EQ(1, attr->max_recv_iov);
+	EXPECT_EQ(1, attr->max_request_iov);
+	EXPECT_EQ(1, attr->max_rdma_read_iov);
+	EXPECT_EQ(1, attr->max_rdma_write_iov);
+	EXPECT_EQ(0, attr->max_rdma_read_in);
+	EXPECT_EQ(0, attr->max_rdma_read_out);
+}
+
 TEST_HARNESS_MAIN

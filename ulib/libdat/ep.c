@@ -51,18 +51,23 @@ DAT_RETURN udat_state_error(DAT_EP_STATE state)
 	return DAT_ERR(DAT_INVALID_STATE, sub);
 }
 
-static void attr_default(const struct udat_ia *ia, int srq, DAT_EP_ATTR *attr)
+static DAT_COUNT min_count(DAT_COUNT a, uint32_t limit)
 {
+	return (uint32_t)a < limit ? a : (DAT_COUNT)limit;
+}
+
+static void attr_default(const struct udat_ia *ia, DAT_EP_ATTR *attr)
+{
+	const struct dat_ia_query *info = &ia->info;
+
 	memset(attr, 0, sizeof(*attr));
 	attr->service_type = DAT_SERVICE_TYPE_RC;
-	attr->max_message_size = ia->info.max_message_size;
-	attr->max_rdma_size = ia->info.max_message_size;
-	attr->max_recv_dtos = srq ? 0 : DEFAULT_DTOS;
+	attr->max_recv_dtos = DEFAULT_DTOS;
 	attr->max_request_dtos = DEFAULT_DTOS;
-	attr->max_recv_iov = DEFAULT_IOV;
-	attr->max_request_iov = DEFAULT_IOV;
-	attr->max_rdma_read_in = DEFAULT_READS;
-	attr->max_rdma_read_out = DEFAULT_READS;
+	attr->max_recv_iov = min_count(DEFAULT_IOV, info->max_iov);
+	attr->max_request_iov = min_count(DEFAULT_IOV, info->max_iov);
+	attr->max_rdma_read_in = min_count(DEFAULT_READS, info->max_rdma_read_in);
+	attr->max_rdma_read_out = min_count(DEFAULT_READS, info->max_rdma_read_out);
 	attr->srq_soft_hw = DAT_HW_DEFAULT;
 }
 
@@ -113,16 +118,9 @@ uint32_t udat_ep_recv_flags(const DAT_EP_ATTR *attr)
 	return attr->recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }
 
-static DAT_COUNT min_count(DAT_COUNT a, DAT_COUNT b)
-{
-	return a < b ? a : b;
-}
-
 /* Set the attributes that the consumer has left out. */
 void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 {
-	DAT_COUNT max_read = (DAT_COUNT)ia->info.max_iov_read;
-
 	/* 0 means that the program does not set an attribute: replace 0 by a default. */
 	if (!attr->max_message_size)
 		attr->max_message_size = ia->info.max_message_size;
@@ -133,11 +131,13 @@ void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 	if (!attr->max_recv_iov)
 		attr->max_recv_iov = 1;
 	if (!attr->max_rdma_read_iov)
-		attr->max_rdma_read_iov = min_count(attr->max_request_iov, max_read);
+		attr->max_rdma_read_iov = min_count(attr->max_request_iov, ia->info.max_iov_read);
 	if (!attr->max_rdma_write_iov)
 		attr->max_rdma_write_iov = attr->max_request_iov;
-	attr->max_rdma_read_iov = min_count(attr->max_rdma_read_iov, attr->max_request_iov);
-	attr->max_rdma_write_iov = min_count(attr->max_rdma_write_iov, attr->max_request_iov);
+	attr->max_rdma_read_iov = min_count(attr->max_rdma_read_iov,
+					    (uint32_t)attr->max_request_iov);
+	attr->max_rdma_write_iov = min_count(attr->max_rdma_write_iov,
+					     (uint32_t)attr->max_request_iov);
 	attr->ep_transport_specific_count = 0;
 	attr->ep_transport_specific = NULL;
 	attr->ep_provider_specific_count = 0;
@@ -358,7 +358,7 @@ struct udat_ep *udat_ep_tentative(struct udat_ia *ia)
 
 	if (!ep)
 		return NULL;
-	attr_default(ia, 0, &ep->attr);
+	attr_default(ia, &ep->attr);
 	udat_ep_attr_complete(ia, &ep->attr);
 	ep->stage = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
 	udat_obj_publish(&ep->obj, UDAT_TYPE(EP));
@@ -392,7 +392,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_h
 	if (attr)
 		proto.attr = *attr;
 	else
-		attr_default(ia, 0, &proto.attr);
+		attr_default(ia, &proto.attr);
 	udat_ep_attr_complete(ia, &proto.attr);
 	return ep_create(ia, &proto, ep_handle);
 }
