@@ -152,8 +152,30 @@ idle() {
 		seen "$tmp/client1" 'nothing happened for 1 s'
 }
 
+# The programs of Documentation/tutorial.rst.
+board() {
+	local adapter rc
+	adapter=$(basename "$(echo /sys/class/infiniband/*)")
+	serve board-server "$adapter" || return 1
+	ask board-client client1 "$adapter" "$host" Ada &&
+		seen "$tmp/client1" '^Welcome, Ada. You are visitor 1.$' &&
+		ask board-client client2 "$adapter" "$host" Grace &&
+		seen "$tmp/client2" '^Welcome, Grace. You are visitor 2.$' &&
+		seen "$tmp/server" '^Welcome, Grace. You are visitor 2.$'
+	rc=$?
+	kill "$server"
+	wait "$server" 2>/dev/null
+	server=
+	return $rc
+}
+
 usage() {
 	local p rc out
+	for p in board-server board-client; do
+		"$bin/$p" 2>"$tmp/client1"
+		rc=$?
+		[ $rc = 2 ] && seen "$tmp/client1" "^usage: $p " || return 1
+	done
 	for p in echo-srq write-rmr epoll-loop; do
 		out=$("$bin/$p" --help)
 		[[ $'\n'$out == *$'\n'"usage: $p "* ]] || return 1
@@ -164,7 +186,7 @@ usage() {
 }
 
 echo "TAP version 13"
-echo "1..8"
+echo "1..9"
 touch "$tmp"/{server,client{1,2,3,4,5}}
 usage
 result "--help helps, and wrong usage is told apart"
@@ -182,3 +204,5 @@ much_input
 result "epoll-loop: much input arrives as it was" "$tmp/client1"
 idle
 result "epoll-loop: the timer ends it when nothing happens" "$tmp/client1"
+board
+result "board: two clients of the tutorial read the board" "$tmp"/server "$tmp"/client[12]
