@@ -236,8 +236,8 @@ expect "an adapter's limits are shown" 0 "max_message_size" "$info" "$dev"
 expect "an unknown adapter fails" 1 "no RDMA adapter 'nix'" "$info" nix
 link_is_shown
 result $? "the link of the port is shown"
-usage "an unknown option" "unknown option '--nix'" --nix
-usage "an option without its argument" "'--watch' needs an argument" --stats --watch
+usage "an unknown option" "there is no option --nix" --nix
+usage "an option without its argument" "--watch wants an argument" --stats --watch
 usage "a time that is no number" "not 'soon'" --stats --watch soon
 usage "options that exclude each other" "exclude each other" --stats --check
 usage "two adapters" "'two'" one two

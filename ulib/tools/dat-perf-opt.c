@@ -3,13 +3,12 @@
 /* Options of dat-perf, and the check of their combination. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dat-perf.h"
+#include "opt.h"
 #include "text.h"
 
 #define DEFAULT_ITERS	1000
@@ -58,19 +57,6 @@ static void usage(void)
 	       MAX_WINDOW, MAX_POLLER, MAX_POLLER, PERF_PORT);
 }
 
-/* Say in one line what is wrong, and exit with status 2. */
-static void __attribute__((format(printf, 1, 2), noreturn)) wrong(const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	text_clean(text, 0);
-	tool_usage("%s; see dat-perf --help", text);
-}
-
 static uint32_t number(const char *option, uint32_t min, uint32_t max)
 {
 	unsigned long n;
@@ -79,7 +65,8 @@ static uint32_t number(const char *option, uint32_t min, uint32_t max)
 	errno = 0;
 	n = strtoul(optarg, &end, 0);
 	if (errno || *optarg < '0' || *optarg > '9' || *end || n < min || n > max)
-		wrong("%s wants a number from %u to %u, not '%s'", option, min, max, optarg);
+		opt_wrong(tool_prog, "%s wants a number from %u to %u, not '%s'", option, min, max,
+			  optarg);
 	return (uint32_t)n;
 }
 
@@ -90,8 +77,10 @@ static unsigned int find_name(const char *const *names, unsigned int n, const ch
 	for (i = 0; i < n; i++)
 		if (!strcmp(optarg, names[i]))
 			return i;
-	wrong("%s does not know '%s'", option, optarg);
+	opt_wrong(tool_prog, "%s does not know '%s'", option, optarg);
 }
+
+enum { OPT_JSON_FILE = OPT_LONG, OPT_PROGRESS, OPT_VERSION };
 
 static const struct option long_options[] = {
 	{ "op",		required_argument,	NULL, 'o' },
@@ -113,11 +102,11 @@ static const struct option long_options[] = {
 	{ "port",	required_argument,	NULL, 'p' },
 	{ "histogram",	no_argument,		NULL, 'H' },
 	{ "json",	no_argument,		NULL, 'j' },
-	{ "json-file",	required_argument,	NULL, 'J' },
-	{ "progress",	no_argument,		NULL, 'R' },
+	{ "json-file",	required_argument,	NULL, OPT_JSON_FILE },
+	{ "progress",	no_argument,		NULL, OPT_PROGRESS },
 	{ "keep",	no_argument,		NULL, 'k' },
 	{ "help",	no_argument,		NULL, 'h' },
-	{ "version",	no_argument,		NULL, 'V' },
+	{ "version",	no_argument,		NULL, OPT_VERSION },
 	{ NULL,		0,			NULL, 0 },
 };
 
@@ -174,44 +163,44 @@ static int parse_opt(int c, struct perf *p)
 	return 0;
 }
 
-/* Parse an option that says how the measurement is run.  Returns 0 if @c is another option. */
-static int parse_arg(int c, struct perf_args *a)
+/* Parse an option that says how the measurement is run. */
+static void parse_arg(int c, struct perf_args *a)
 {
 	switch (c) {
 	case 's':
 		if (!perf_sizes_parse(optarg, &a->sizes))
-			wrong("--size wants up to %u sizes from 1 to %u with commas between them, not '%s'",
-			      MAX_SIZES, MAX_SIZE, optarg);
-		return 1;
+			opt_wrong(tool_prog,
+				  "--size wants up to %u sizes from 1 to %u with commas between them, not '%s'",
+				  MAX_SIZES, MAX_SIZE, optarg);
+		break;
 	case 'D':
 		a->duration = number("--duration", 1, MAX_DURATION);
-		return 1;
+		break;
 	case 'a':
 		a->all = 1;
-		return 1;
+		break;
 	case 'd':
 		a->device = optarg;
-		return 1;
+		break;
 	case 'p':
 		a->port = number("--port", 1, 65535);
-		return 1;
+		break;
 	case 'H':
 		a->histogram = 1;
-		return 1;
+		break;
 	case 'j':
 		a->json = 1;
-		return 1;
-	case 'J':
+		break;
+	case OPT_JSON_FILE:
 		a->json_file = optarg;
-		return 1;
-	case 'R':
+		break;
+	case OPT_PROGRESS:
 		a->progress = 1;
-		return 1;
+		break;
 	case 'k':
 		a->keep = 1;
-		return 1;
+		break;
 	}
-	return 0;
 }
 
 /* Returns the reason why the combination of options is invalid, or NULL if it is valid. */
@@ -239,9 +228,9 @@ static void set_sizes(struct perf *p)
 	struct perf_sizes *s = &p->args.sizes;
 
 	if (p->args.all && s->n)
-		wrong("--all-sizes has all sizes, and --size some");
+		opt_wrong(tool_prog, "--all-sizes has all sizes, and --size some");
 	if (p->args.syscalls && (p->args.all || s->n > 1))
-		wrong("--test syscalls takes one size: the size makes no difference there");
+		opt_wrong(tool_prog, "--test syscalls takes one size: the size makes no difference there");
 	if (p->args.all) {
 		perf_sizes_all(s);
 	} else if (!s->n) {
@@ -256,43 +245,19 @@ static void check(struct perf *p)
 	const char *why;
 
 	if (p->args.duration && p->opt.iters)
-		wrong("--iters and --duration exclude each other");
+		opt_wrong(tool_prog, "--iters and --duration exclude each other");
 	if (!p->args.duration && !p->opt.iters)
 		p->opt.iters = DEFAULT_ITERS;
 	if (p->args.keep && p->args.host)
-		wrong("--keep is for the server, which has no HOST");
+		opt_wrong(tool_prog, "--keep is for the server, which has no HOST");
 	if (p->args.histogram && p->opt.test != TEST_LAT)
-		wrong("--histogram is for --test lat");
+		opt_wrong(tool_prog, "--histogram is for --test lat");
 	why = perf_opt_wrong(&p->opt);
 	if (why)
-		wrong("%s", why);
+		opt_wrong(tool_prog, "%s", why);
 	why = p->args.json_file ? perf_file_wrong(p->args.json_file) : NULL;
 	if (why)
-		wrong("--json-file cannot write '%s': %s", p->args.json_file, why);
-}
-
-static const char *long_name(int c)
-{
-	const struct option *o;
-
-	for (o = long_options; o->name; o++)
-		if (o->val == c)
-			return o->name;
-	return NULL;
-}
-
-/* Report the option that getopt_long() has refused with @c. */
-static void __attribute__((noreturn)) refuse(int c, char **argv)
-{
-	const char *arg = argv[optind - 1];
-
-	if (c == ':')
-		wrong("'%s' wants an argument", arg);
-	if (!optopt)
-		wrong("'%s' is no option, or stands for several", arg);
-	if (long_name(optopt))
-		wrong("--%s takes no argument", long_name(optopt));
-	wrong("there is no option -%c", optopt);
+		opt_wrong(tool_prog, "--json-file cannot write '%s': %s", p->args.json_file, why);
 }
 
 void perf_options(int argc, char **argv, struct perf *p)
@@ -301,17 +266,16 @@ void perf_options(int argc, char **argv, struct perf *p)
 
 	p->opt = (struct perf_opt) { .window = 64, .cq_mod = 1, .eps = 1 };
 	p->args = (struct perf_args) { .port = PERF_PORT };
-	while ((c = getopt_long(argc, argv, ":o:t:s:an:D:q:i:rw:Q:eP:bB:d:p:Hjkh", long_options,
-				NULL)) != -1) {
-		if (c == 'h' || c == 'V') {
+	while ((c = opt_next(tool_prog, argc, argv, long_options)) != -1) {
+		if (c == 'h' || c == OPT_VERSION) {
 			c == 'h' ? usage() : text_version("dat-perf");
 			exit(0);
 		}
-		if (!parse_opt(c, p) && !parse_arg(c, &p->args))
-			refuse(c, argv);
+		if (!parse_opt(c, p))
+			parse_arg(c, &p->args);
 	}
 	if (argc - optind > 1)
-		wrong("'%s' follows the host '%s'", argv[optind + 1], argv[optind]);
+		opt_wrong(tool_prog, "'%s' follows the host '%s'", argv[optind + 1], argv[optind]);
 	p->args.host = argv[optind];
 	set_sizes(p);
 	check(p);

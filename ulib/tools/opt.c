@@ -7,16 +7,18 @@
 #include <string.h>
 
 #include "opt.h"
+#include "text.h"
 
 void opt_wrong(const char *prog, const char *fmt, ...)
 {
+	char text[512];
 	va_list ap;
 
-	fprintf(stderr, "%s: ", prog);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "; see %s --help\n", prog);
+	text_clean(text, 0);
+	fprintf(stderr, "%s: %s; see %s --help\n", prog, text, prog);
 	exit(2);
 }
 
