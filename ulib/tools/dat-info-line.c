@@ -105,7 +105,7 @@ void check_conf(int usable)
 	unsigned int i;
 
 	for (i = 0; i < conf->nwrong; i++)
-		check_report(CHECK_WARN, "conf", "%s -> correct it, see dat.conf(5)",
+		check_report(CHECK_WARN, "conf", "%s -> correct it, see libdat.conf(5)",
 			     conf->wrong[i]);
 	if (!conf->nwrong && !conf->n)
 		check_report(CHECK_OK, "conf", "dat.conf has no lines for us, and needs none");
