@@ -3,8 +3,8 @@
 /*
  * Link, speed, MTU and GIDs of the port of an adapter.
  *
- * Shows only what is known.  sysfs has a rate for soft RoCE and soft iWARP even if nothing knows the
- * speed, so for Ethernet the speed is that of the network interface.
+ * Shows only what is known.  sysfs has a rate for soft RoCE and soft iWARP even if nothing knows
+ * the speed, so for Ethernet the speed is that of the network interface.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
