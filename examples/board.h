@@ -39,12 +39,21 @@ static inline void must(const char *what, DAT_RETURN rc)
 	exit(1);
 }
 
+static inline int is_flushed(const DAT_EVENT *event)
+{
+	return event->event_number == DAT_DTO_COMPLETION_EVENT &&
+	       event->event_data.dto_completion_event_data.status == DAT_DTO_ERR_FLUSHED;
+}
+
 /* Wait for the next event of @evd.  Returns whether it is a success of the kind @number. */
 static inline int happens(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
 {
 	DAT_COUNT more;
 
-	must("wait", dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, event, &more));
+	/* After operations that were flushed, an event tells why the connection has ended. */
+	do {
+		must("wait", dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, event, &more));
+	} while (is_flushed(event));
 	if (event->event_number != number) {
 		fprintf(stderr, "event %#x instead of %#x\n", event->event_number, number);
 		return 0;
