@@ -62,8 +62,8 @@ ktest: modules
 
 # Other modules that use kDAPL are built against Module.symvers.
 modules_install: modules
-	+$(KMAKE) modules_install KERNELRELEASE=$(KREL) INSTALL_MOD_PATH=$(DESTDIR)
-	install -D -m 644 $(KOBJ)/Module.symvers $(DESTDIR)/lib/modules/$(KREL)/dat/Module.symvers
+	+$(KMAKE) modules_install KERNELRELEASE=$(KREL) INSTALL_MOD_PATH='$(DESTDIR)'
+	install -D -m 644 $(KOBJ)/Module.symvers '$(DESTDIR)'/lib/modules/$(KREL)/dat/Module.symvers
 
 libs:
 	+$(MAKE) -C $(DAT_TOP)/ulib
@@ -90,11 +90,9 @@ install-list:
 version:
 	@echo $(VERSION)
 
-# The sources of HEAD, as a maintainer of packages wants them.
+# The sources, as a maintainer of packages wants them.
 dist:
-	@mkdir -p $(BUILD)
-	git -C $(DAT_TOP) archive --prefix=dat-$(VERSION)/ HEAD | xz -T0 >$(BUILD)/dat-$(VERSION).tar.xz
-	@echo $(BUILD)/dat-$(VERSION).tar.xz
+	@$(DAT_TOP)/packaging/dist
 
 deb:
 	$(DAT_TOP)/packaging/deb

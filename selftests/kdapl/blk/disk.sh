@@ -65,6 +65,7 @@ result() {
 	echo "# $((SECONDS - began)) s"
 	began=$SECONDS
 	if [ $rc != 0 ]; then
+		# shellcheck disable=SC2034 # the script that sources this exits with it
 		failed=1
 		status="not ok"
 		echo "# status $rc"
