@@ -70,7 +70,9 @@ TEST_F(post, attributes_have_limits)
 	EXPECT_EQ(IP(6), WITH(max_rdma_read_in, ia->max_rdma_read_per_ep_in + 1));
 	EXPECT_EQ(IP(6), WITH(max_rdma_read_out, ia->max_rdma_read_per_ep_out + 1));
 	EXPECT_EQ(IP(6), WITH(max_rdma_read_iov, ia->max_iov_segments_per_rdma_read + 1));
+	EXPECT_EQ(IP(6), WITH(max_rdma_read_iov, -1));
 	EXPECT_EQ(IP(6), WITH(max_rdma_write_iov, ia->max_iov_segments_per_rdma_write + 1));
+	EXPECT_EQ(IP(6), WITH(max_rdma_write_iov, -1));
 }
 
 /* Covers: dat_ep_create INVALID_PARAMETER|ARG6; SH 20 */

@@ -51,9 +51,16 @@ DAT_RETURN udat_state_error(DAT_EP_STATE state)
 	return DAT_ERR(DAT_INVALID_STATE, sub);
 }
 
-static DAT_COUNT min_count(DAT_COUNT a, uint32_t limit)
+/* Returns the default @n, limited by what the adapter offers. */
+static DAT_COUNT default_count(uint32_t n, uint32_t limit)
 {
-	return (uint32_t)a < limit ? a : (DAT_COUNT)limit;
+	return (DAT_COUNT)(n < limit ? n : limit);
+}
+
+/* The comparison is signed: a negative count stays negative, and udat_ep_attr_bad() refuses it. */
+static DAT_COUNT min_count(DAT_COUNT a, DAT_COUNT b)
+{
+	return a < b ? a : b;
 }
 
 static void attr_default(const struct udat_ia *ia, DAT_EP_ATTR *attr)
@@ -64,10 +71,10 @@ static void attr_default(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 	attr->service_type = DAT_SERVICE_TYPE_RC;
 	attr->max_recv_dtos = DEFAULT_DTOS;
 	attr->max_request_dtos = DEFAULT_DTOS;
-	attr->max_recv_iov = min_count(DEFAULT_IOV, info->max_iov);
-	attr->max_request_iov = min_count(DEFAULT_IOV, info->max_iov);
-	attr->max_rdma_read_in = min_count(DEFAULT_READS, info->max_rdma_read_in);
-	attr->max_rdma_read_out = min_count(DEFAULT_READS, info->max_rdma_read_out);
+	attr->max_recv_iov = default_count(DEFAULT_IOV, info->max_iov);
+	attr->max_request_iov = default_count(DEFAULT_IOV, info->max_iov);
+	attr->max_rdma_read_in = default_count(DEFAULT_READS, info->max_rdma_read_in);
+	attr->max_rdma_read_out = default_count(DEFAULT_READS, info->max_rdma_read_out);
 	attr->srq_soft_hw = DAT_HW_DEFAULT;
 }
 
@@ -131,13 +138,12 @@ void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 	if (!attr->max_recv_iov)
 		attr->max_recv_iov = 1;
 	if (!attr->max_rdma_read_iov)
-		attr->max_rdma_read_iov = min_count(attr->max_request_iov, ia->info.max_iov_read);
+		attr->max_rdma_read_iov = min_count(attr->max_request_iov,
+						    (DAT_COUNT)ia->info.max_iov_read);
 	if (!attr->max_rdma_write_iov)
 		attr->max_rdma_write_iov = attr->max_request_iov;
-	attr->max_rdma_read_iov = min_count(attr->max_rdma_read_iov,
-					    (uint32_t)attr->max_request_iov);
-	attr->max_rdma_write_iov = min_count(attr->max_rdma_write_iov,
-					     (uint32_t)attr->max_request_iov);
+	attr->max_rdma_read_iov = min_count(attr->max_rdma_read_iov, attr->max_request_iov);
+	attr->max_rdma_write_iov = min_count(attr->max_rdma_write_iov, attr->max_request_iov);
 	attr->ep_transport_specific_count = 0;
 	attr->ep_transport_specific = NULL;
 	attr->ep_provider_specific_count = 0;
