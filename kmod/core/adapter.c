@@ -11,12 +11,18 @@ static DEFINE_MUTEX(dat_dev_lock);
 static LIST_HEAD(dat_devs);	/* in ascending order of dat_dev.serial */
 static u32 dev_serial;		/* protected by dat_dev_lock */
 
+static void dev_free(struct dat_dev *dev)
+{
+	u32 i;
+
+	for (i = 0; i < dev->nports; i++)
+		free_percpu(dev->stats[i]);
+	kfree(dev);
+}
+
 static void dev_release(struct kref *ref)
 {
-	struct dat_dev *dev = container_of(ref, struct dat_dev, ref);
-
-	free_percpu(dev->stats);
-	kfree(dev);
+	dev_free(container_of(ref, struct dat_dev, ref));
 }
 
 struct dat_dev *dat_dev_get(struct dat_dev *dev)
@@ -188,7 +194,7 @@ void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
 			dev->ops->port_query(dev, p, &attr);
 			seq_printf(m, "adapter:\tname=%s port=%u active=%d mtu=%u", name, p,
 				   attr.active, attr.mtu);
-			dat_stats_show(m, &dev->stats[p - 1]);
+			dat_stats_show(m, dev->stats[p - 1]);
 			seq_putc(m, '\n');
 		}
 	}
@@ -229,35 +235,52 @@ int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_st
 	return ss->ss_family ? 0 : -ENETUNREACH;
 }
 
+/*
+ * Allocates the counters of each port by itself: one allocation of per-CPU memory is limited to
+ * PCPU_MIN_UNIT_SIZE, and a device may have hundreds of ports.
+ */
+static bool dev_alloc_stats(struct dat_dev *dev)
+{
+	u32 i;
+
+	for (i = 0; i < dev->nports; i++) {
+		dev->stats[i] = alloc_percpu(struct dat_stats);
+		if (!dev->stats[i])
+			return false;
+	}
+	return true;
+}
+
 /**
  * dat_dev_alloc() - allocate a device, which the transport fills in and registers
  * @ops: operations of the transport
- * @nports: number of ports, which are numbered from 1
+ * @nports: number of ports, which are numbered from 1; 0 for an InfiniBand switch
+ * @usable: true if DAT supports the driver of the device
  *
  * Context: may sleep.  Return: the device, which the caller passes to dat_dev_register() or to
  * dat_dev_put(); NULL if out of memory.
  */
-struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports)
+struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool usable)
 {
-	struct dat_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	struct dat_dev *dev = kzalloc(struct_size(dev, stats, nports), GFP_KERNEL);
 
 	if (!dev)
 		return NULL;
-	dev->stats = dat_stats_alloc(nports);
-	if (!dev->stats) {
-		kfree(dev);
-		return NULL;
-	}
 	kref_init(&dev->ref);
 	dev->ops = ops;
 	dev->nports = nports;
+	dev->usable = usable;
 	INIT_LIST_HEAD(&dev->ias);
+	if (usable && !dev_alloc_stats(dev)) {
+		dev_free(dev);
+		return NULL;
+	}
 	return dev;
 }
 
 /**
  * dat_dev_register() - publish a device, so that consumers can open its ports
- * @dev: device whose limits, quirks and usable are filled in
+ * @dev: device whose limits and quirks are filled in
  */
 void dat_dev_register(struct dat_dev *dev)
 {

@@ -105,12 +105,12 @@ struct rdmacg_device;
  * @usable: flag: DAT supports the driver of the device; constant since registration
  * @quirks: enum dat_quirk bits; constant since registration
  * @limits: limits of the device; constant since registration
- * @stats: counters of each port, from port 1 on; see stats.h
  * @serial: serial number of the registration, counted from 1
  * @node: entry in the list of all devices; protected by dat_dev_lock
  * @ias: list of the open IAs; protected by dat_dev_lock
  * @ending: number of connections that have left their EP, but whose resources the transport has not
  *	released yet; see dat_conn_gone()
+ * @stats: counters of each port, from port 1 on, see stats.h; NULL if @usable is not set
  */
 struct dat_dev {
 	struct kref			ref;
@@ -121,11 +121,11 @@ struct dat_dev {
 	bool				usable;
 	unsigned long			quirks;
 	struct dat_limits		limits;
-	struct dat_stats __percpu	*stats;
 	u32				serial;
 	struct list_head		node;
 	struct list_head		ias;
 	atomic_t			ending;
+	struct dat_stats __percpu	*stats[];
 };
 
 /**
@@ -277,7 +277,7 @@ int dat_mapping_init(void);
 void dat_mapping_exit(void);
 
 /* adapter.c */
-struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports);
+struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool usable);
 void dat_dev_register(struct dat_dev *dev);
 void dat_dev_unregister(struct dat_dev *dev);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);

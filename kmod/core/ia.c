@@ -63,7 +63,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 		ret = PTR_ERR(ia->dev);
 		goto err_free;
 	}
-	ia->stats = &ia->dev->stats[ia->port - 1];
+	ia->stats = ia->dev->stats[ia->port - 1];
 	strscpy(ia->name, name, sizeof(ia->name));
 	kref_init(&ia->ref);
 	init_rwsem(&ia->sem);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /* Counters of an adapter: one set per CPU, summed when they are read. */
-#include <linux/overflow.h>
-
 #include "core/stats.h"
 
 /* Names in fdinfo, where they are ABI; see Documentation/uapi.rst. */
@@ -17,19 +15,6 @@ static const char *const stat_names[DAT_NR_STATS] = {
 	[DAT_STAT_EVENTS]	= "events",
 	[DAT_STAT_DROPPED]	= "dropped",
 };
-
-/**
- * dat_stats_alloc() - allocate the counters of all ports of a device
- * @nports: number of ports
- *
- * Context: may sleep.  Return: array of @nports sets, all 0, which the caller frees with
- * free_percpu(); NULL if out of memory.
- */
-struct dat_stats __percpu *dat_stats_alloc(u32 nports)
-{
-	return __alloc_percpu(array_size(nports, sizeof(struct dat_stats)),
-			      __alignof__(struct dat_stats));
-}
 
 /**
  * dat_stats_show() - write the counters of an adapter to fdinfo

@@ -63,7 +63,6 @@ static inline void dat_stat_add(const struct dat_ia *ia, enum dat_stat which, u3
 	WRITE_ONCE(*count, *count + n);
 }
 
-struct dat_stats __percpu *dat_stats_alloc(u32 nports);
 void dat_stats_show(struct seq_file *m, struct dat_stats __percpu *stats);
 
 #endif /* _DAT_STATS_H */

@@ -145,14 +145,13 @@ static int client_add(struct ib_device *ibdev)
 	char fw[IB_FW_VERSION_NAME_MAX] = {};
 	struct dat_dev *dev;
 
-	dev = dat_dev_alloc(&verbs_ops, rdma_end_port(ibdev));
+	dev = dat_dev_alloc(&verbs_ops, rdma_end_port(ibdev), verbs_driver_good(ibdev));
 	if (!dev)
 		return -ENOMEM;
 	dev->priv = ibdev;
 #ifdef CONFIG_CGROUP_RDMA
 	dev->cg = &ibdev->cg_device;
 #endif
-	dev->usable = verbs_driver_good(ibdev);
 	dev->quirks = verbs_quirks(ibdev);
 	fill_limits(ibdev, &dev->limits);
 	ib_get_device_fw_str(ibdev, fw);
