@@ -163,6 +163,7 @@ struct dat_dev {
  * @async_evd: EVD for async events, or NULL; set once; reference held
  * @user_data: owner field of events about the IA itself
  * @msg_max: largest message of the port, in bytes
+ * @mtu: as in struct dat_port, when the IA was opened
  * @iwarp: flag: the port speaks iWARP
  * @cg: rdma cgroup to which the open IA is charged
  */
@@ -194,6 +195,7 @@ struct dat_ia {
 	struct dat_evd		*async_evd;
 	u64			user_data;
 	u32			msg_max;
+	u32			mtu;
 	bool			iwarp;
 	struct rdma_cgroup	*cg;
 };

@@ -88,6 +88,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	if (!READ_ONCE(ia->dead)) {
 		ia->dev->ops->port_query(ia->dev, ia->port, &port);
 		ia->msg_max = port.msg_max;
+		ia->mtu = port.mtu;
 		ia->iwarp = port.iwarp;
 		ret = ia_charge(ia);
 	}

@@ -169,6 +169,7 @@ int dat_cmd_ia_query(struct dat_ucmd *ucmd)
 	arg->port = ia->port;
 	if (ia->iwarp)
 		arg->flags |= DAT_IA_FLAG_IWARP;
+	arg->mtu = ia->mtu;
 	ia_query_limits(ia, arg);
 	return 0;
 }

@@ -76,8 +76,8 @@ union ucmd_arg {
  *	copy, 0 or -EFAULT; commits the operation after 0, undoes the operation after -EFAULT;
  *	returns the result of the ioctl; optional
  * @size: size of the argument in bytes
- * @min_size: size of the argument in ABI version 1, in bytes; every caller passes at least this
- *	size
+ * @min_size: size of the argument in ABI version 1, in bytes, if it has grown since; else 0.  Every
+ *	caller passes at least the size of version 1.
  * @need: requirement for the IA of the file
  * @answers: flag: the operation has results, which are copied to user memory
  * @changes: flag: the operation has results but no @finish, so it cannot be undone if the copy of
@@ -100,7 +100,6 @@ struct ioctl_op {
 	[DAT_NR_##nr] = {						\
 		.fn		= dat_cmd_##name,			\
 		.size		= sizeof(struct dat_##name),		\
-		.min_size	= sizeof(struct dat_##name),		\
 		.need		= how,					\
 		__VA_ARGS__						\
 	}
@@ -109,12 +108,14 @@ struct ioctl_op {
 #define CHANGES		.answers = true, .changes = true
 #define MAKES(what)	.answers = true, .finish = dat_cmd_finish_##what
 
-/* For a structure that has grown since ABI version 1, the entry sets .min_size. */
+#define VERSION_1(name, last)	.min_size = offsetofend(struct dat_##name, last)
+
+/* For a structure that has grown since ABI version 1, the entry names the last field of then. */
 static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
 	IOCTL_OP(ABI, abi, NEED_NONE, ANSWERS),
 	IOCTL_OP(ADAPTER, adapter, NEED_NONE, ANSWERS),
 	IOCTL_OP(IA_OPEN, ia_open, NEED_NONE, MAKES(ia)),
-	IOCTL_OP(IA_QUERY, ia_query, NEED_LIVE, ANSWERS),
+	IOCTL_OP(IA_QUERY, ia_query, NEED_LIVE, ANSWERS, VERSION_1(ia_query, num_comp_vectors)),
 	IOCTL_OP(IA_CLOSE, ia_close, NEED_IA),
 	IOCTL_OP(POLLER_SET, poller_set, NEED_IA),
 	IOCTL_OP(POLLER_RUN, poller_run, NEED_IA),
@@ -193,7 +194,7 @@ static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void _
 	union ucmd_arg arg;
 	int ret;
 
-	ret = dat_copy_arg(&arg, op->size, op->min_size, ubuf);
+	ret = dat_copy_arg(&arg, op->size, op->min_size ?: op->size, ubuf);
 	if (ret)
 		return ret;
 	ucmd.arg = &arg;

@@ -362,22 +362,4 @@ TEST(another_network_namespace_sees_no_adapter)
 	EXPECT_EQ(0, n);
 }
 
-/* The MTU is that of the port's verbs attributes, which is 0 if it has no meaning. */
-TEST(the_adapter_has_its_MTU)
-{
-	struct t_file f;
-	char line[512];
-
-	ASSERT_EQ(0, t_open(&f));
-	ASSERT_EQ(1, adapter_line(f.fd, line));
-	EXPECT_EQ(1, counter(line, "active"));
-	if (f.info.flags & DAT_IA_FLAG_IWARP) {
-		EXPECT_EQ(0, counter(line, "mtu"));
-	} else {
-		EXPECT_LE(256, counter(line, "mtu"));
-		EXPECT_GE(4096, counter(line, "mtu"));
-	}
-	t_close(&f);
-}
-
 TEST_HARNESS_MAIN

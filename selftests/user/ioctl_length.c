@@ -26,7 +26,8 @@ static const struct cmd {
 	CMD(ABI, dat_abi, 0),
 	CMD(ADAPTER, dat_adapter, 0),
 	CMD(IA_OPEN, dat_ia_open, 0),
-	CMD(IA_QUERY, dat_ia_query, 1),
+	{ "IA_QUERY", DAT_IOC_IA_QUERY, sizeof(struct dat_ia_query),
+	  offsetof(struct dat_ia_query, mtu), 1 },
 	CMD(FREE, dat_free, 1),
 	CMD(PZ_CREATE, dat_pz_create, 1),
 	CMD(LMR_CREATE, dat_lmr_create, 1),
@@ -219,6 +220,32 @@ TEST_F(length, an_answer_is_no_longer_than_asked_for)
 	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_IA_QUERY, &q));
 	EXPECT_EQ(sizeof(q.a), q.a.size);
 	EXPECT_EQ(0, memcmp(want, q.canary, sizeof(want)));
+}
+
+/* A program with the headers of version 1 passes a structure without the last two fields. */
+TEST_F(length, an_answer_to_an_old_program_is_no_longer_than_it_was)
+{
+	struct dat_ia_query q = { .size = offsetof(struct dat_ia_query, mtu), .rsvd = 5 };
+
+	q.mtu = 77;
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_IA_QUERY, &q));
+	EXPECT_EQ(offsetof(struct dat_ia_query, mtu), q.size);
+	EXPECT_EQ(1, q.num_comp_vectors);
+	EXPECT_EQ(77, q.mtu);
+	EXPECT_EQ(5, q.rsvd);
+}
+
+/* The MTU is that of the port's verbs attributes, which is 0 if it has no meaning. */
+TEST_F(length, a_query_in_full_length_has_the_MTU)
+{
+	const struct dat_ia_query *q = &self->f.info;
+
+	if (q->flags & DAT_IA_FLAG_IWARP) {
+		EXPECT_EQ(0, q->mtu);
+	} else {
+		EXPECT_LE(256, q->mtu);
+		EXPECT_GE(4096, q->mtu);
+	}
 }
 
 TEST_F(length, an_argument_that_ends_with_its_page_is_read)

@@ -63,27 +63,6 @@ void adapter_query(struct adapter *a)
 		a->addr[0] = '\0';
 }
 
-/* Set the MTU of each adapter, from the fdinfo of an open file without an IA. */
-static void add_mtus(int fd, struct adapter *list, int n)
-{
-	char path[64], name[DAT_NAME_SIZE], *line = NULL;
-	struct adapter *a;
-	size_t size = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "re");
-	while (f && getline(&line, &size, f) > 0) {
-		fdinfo_word(line, "name", name, sizeof(name));
-		a = fdinfo_is(line, "adapter") ? adapter_find(list, n, name) : NULL;
-		if (a)
-			a->mtu = (unsigned int)fdinfo_number(line, "mtu", 0);
-	}
-	free(line);
-	if (f)
-		fclose(f);
-}
-
 int adapter_list(struct adapter **list)
 {
 	struct dat_adapter arg = { .size = sizeof(arg) };
@@ -104,7 +83,6 @@ int adapter_list(struct adapter **list)
 		bigger[n].active = arg.active != 0;
 		adapter_query(&bigger[n]);
 	}
-	add_mtus(fd, *list, n);
 	close(fd);
 	return n;
 }

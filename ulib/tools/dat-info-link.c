@@ -190,7 +190,7 @@ static void link_get(struct link *l, const struct adapter *a)
 	}
 	if (!a->active)
 		return;
-	l->mtu = a->mtu;
+	l->mtu = q->mtu;
 	if (!strcmp(layer, "InfiniBand"))
 		infiniband_speed(l, q);
 	else

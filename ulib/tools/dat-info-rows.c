@@ -69,7 +69,6 @@ static void read_adapter(struct reading *r, const char *line)
 	strcpy(row->type, "adapter");
 	row->id = (unsigned int)fdinfo_number(line, "port", 0);
 	row->active = fdinfo_number(line, "active", 0) != 0;
-	row->mtu = (unsigned int)fdinfo_number(line, "mtu", 0);
 	strcpy(row->state, row->active ? "active" : "down");
 	row_count(row, line);
 }

@@ -53,7 +53,6 @@ void json_null(const char *key);
  * @err: errno of the open; @query is valid only if @err is 0
  * @query: limits and identity of the adapter
  * @addr: IP address; empty if the host has no address on the port
- * @mtu: bytes of payload of a packet; 0: unknown, or the port is down
  */
 struct adapter {
 	char			name[DAT_NAME_SIZE];
@@ -61,7 +60,6 @@ struct adapter {
 	int			err;
 	struct dat_ia_query	query;
 	char			addr[INFO_ADDR_SIZE];
-	unsigned int		mtu;
 };
 
 /*
@@ -180,7 +178,6 @@ extern const char *const stat_names[STATS];
  * @id: id of the object; port number of an adapter
  * @state: state of an adapter or EP, else empty
  * @active: flag: the port of an adapter is up
- * @mtu: MTU of an adapter, or 0
  * @has: bit 1 << n is set if the line has counter n
  * @count: counters, indexed by enum counter
  */
@@ -193,7 +190,6 @@ struct counts {
 	unsigned int	id;
 	char		state[24];
 	int		active;
-	unsigned int	mtu;
 	unsigned int	has;
 	uint64_t	count[STATS];
 };

@@ -257,6 +257,11 @@ struct dat_ia_open {
  * @max_inline: maximum bytes of inline data of an entry; 0: inline data are not supported
  * @num_comp_vectors: number of completion vectors; the comp_vector of an EVD must be less than this
  *	number
+ * @mtu: largest number of bytes of a packet's payload, when the file was bound to the adapter; 0:
+ *	unknown, the port was down, or the adapter speaks iWARP
+ * @rsvd: 0
+ *
+ * Version 1 ends with @num_comp_vectors.
  */
 struct dat_ia_query {
 	__u32 size;
@@ -289,6 +294,8 @@ struct dat_ia_query {
 	__u64 caps;
 	__u32 max_inline;
 	__u32 num_comp_vectors;
+	__u32 mtu;
+	__u32 rsvd;
 };
 
 #define DAT_IOC_IA_QUERY	DAT_IOC(IA_QUERY)
@@ -1198,7 +1205,7 @@ DAT_RING_OFFSET(dat_ia_open, doorbell_size, 96);
 DAT_RING_OFFSET(dat_ia_open, features, 104);
 DAT_RING_OFFSET(dat_ia_open, max_queues, 112);
 DAT_RING_OFFSET(dat_ia_open, rsvd, 116);
-DAT_RING_ASSERT(sizeof(struct dat_ia_query) == 288);
+DAT_RING_ASSERT(sizeof(struct dat_ia_query) == 296);
 DAT_RING_OFFSET(dat_ia_query, size, 0);
 DAT_RING_OFFSET(dat_ia_query, addr_len, 4);
 DAT_RING_OFFSET(dat_ia_query, addr, 8);
@@ -1229,6 +1236,8 @@ DAT_RING_OFFSET(dat_ia_query, sqe_flags, 264);
 DAT_RING_OFFSET(dat_ia_query, caps, 272);
 DAT_RING_OFFSET(dat_ia_query, max_inline, 280);
 DAT_RING_OFFSET(dat_ia_query, num_comp_vectors, 284);
+DAT_RING_OFFSET(dat_ia_query, mtu, 288);
+DAT_RING_OFFSET(dat_ia_query, rsvd, 292);
 DAT_RING_ASSERT(sizeof(struct dat_ia_close) == 8);
 DAT_RING_OFFSET(dat_ia_close, size, 0);
 DAT_RING_OFFSET(dat_ia_close, rsvd, 4);
