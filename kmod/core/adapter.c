@@ -126,6 +126,34 @@ int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 	return PTR_ERR_OR_ZERO(dev);
 }
 
+/*
+ * Returns the next adapter that can be opened from @net, and stores its position in @cursor; NULL
+ * if there are no more.
+ */
+static struct dat_dev *dev_next(struct net *net, u64 *cursor, u32 *port)
+{
+	struct dat_dev *dev;
+	u64 at;
+	u32 p;
+
+	lockdep_assert_held(&dat_dev_lock);
+	list_for_each_entry(dev, &dat_devs, node) {
+		for (p = 1; p <= dev->nports; p++) {
+			/*
+			 * Serial numbers only grow, so the cursor stays valid when devices are
+			 * added or removed between two calls.
+			 */
+			at = (u64)dev->serial << 32 | p;
+			if (at <= *cursor || !dev->usable || !dev->ops->port_visible(dev, p, net))
+				continue;
+			*cursor = at;
+			*port = p;
+			return dev;
+		}
+	}
+	return NULL;
+}
+
 /**
  * dat_dev_next() - enumerate the adapters that can be opened
  * @net: network namespace of the caller
@@ -141,32 +169,38 @@ int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port
 {
 	struct dat_port attr;
 	struct dat_dev *dev;
-	int ret = -ENOENT;
-	u64 at;
-	u32 p;
 
 	mutex_lock(&dat_dev_lock);
-	list_for_each_entry(dev, &dat_devs, node) {
-		for (p = 1; p <= dev->nports; p++) {
-			/*
-			 * Serial numbers only grow, so the cursor stays valid when devices are
-			 * added or removed between two calls.
-			 */
-			at = (u64)dev->serial << 32 | p;
-			if (at <= *cursor || !dev->usable || !dev->ops->port_visible(dev, p, net))
-				continue;
-			dev_port_name(dev, p, name, len);
-			dev->ops->port_query(dev, p, &attr);
-			*port = p;
-			*active = attr.active;
-			*cursor = at;
-			ret = 0;
-			goto out;
-		}
+	dev = dev_next(net, cursor, port);
+	if (dev) {
+		dev_port_name(dev, *port, name, len);
+		dev->ops->port_query(dev, *port, &attr);
+		*active = attr.active;
 	}
-out:
 	mutex_unlock(&dat_dev_lock);
-	return ret;
+	return dev ? 0 : -ENOENT;
+}
+
+static void dev_show(struct seq_file *m, const struct dat_dev *dev, u32 port, const char *name)
+{
+	seq_printf(m, "adapter:\tname=%s port=%u", name, port);
+	dat_stats_show(m, dev->stats[port - 1]);
+	seq_putc(m, '\n');
+}
+
+/* Writes the line of the adapter of @ia, unless the device is gone. */
+static void dev_show_ia(struct seq_file *m, const struct dat_ia *ia)
+{
+	char name[DAT_NAME_SIZE];
+	bool present;
+
+	mutex_lock(&dat_dev_lock);
+	present = !list_empty(&ia->dev->node);
+	if (present)
+		dev_port_name(ia->dev, ia->port, name, sizeof(name));
+	mutex_unlock(&dat_dev_lock);
+	if (present)
+		dev_show(m, ia->dev, ia->port, name);
 }
 
 /**
@@ -175,30 +209,36 @@ out:
  * @net: network namespace of the opener
  * @ia: IA of the file, whose adapter is then the only one; or NULL
  *
+ * Any process may open the device and read this, as often as it likes.  So this does not query
+ * ports, which may wait for the firmware, and holds dat_dev_lock only to find one adapter.
+ *
  * Context: may sleep.
  */
 void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
 {
 	char name[DAT_NAME_SIZE];
-	struct dat_port attr;
 	struct dat_dev *dev;
-	u32 p;
+	u64 cursor = 0;
+	u32 port;
 
-	mutex_lock(&dat_dev_lock);
-	list_for_each_entry(dev, &dat_devs, node) {
-		for (p = 1; p <= dev->nports; p++) {
-			if (ia ? dev != ia->dev || p != ia->port :
-				 !dev->usable || !dev->ops->port_visible(dev, p, net))
-				continue;
-			dev_port_name(dev, p, name, sizeof(name));
-			dev->ops->port_query(dev, p, &attr);
-			seq_printf(m, "adapter:\tname=%s port=%u active=%d mtu=%u", name, p,
-				   attr.active, attr.mtu);
-			dat_stats_show(m, dev->stats[p - 1]);
-			seq_putc(m, '\n');
-		}
+	if (ia) {
+		dev_show_ia(m, ia);
+		return;
 	}
-	mutex_unlock(&dat_dev_lock);
+	/* If the text does not fit, seq_file calls this function again with a larger buffer. */
+	while (!seq_has_overflowed(m)) {
+		mutex_lock(&dat_dev_lock);
+		dev = dev_next(net, &cursor, &port);
+		if (dev) {
+			dev_port_name(dev, port, name, sizeof(name));
+			dat_dev_get(dev);
+		}
+		mutex_unlock(&dat_dev_lock);
+		if (!dev)
+			return;
+		dev_show(m, dev, port, name);
+		dat_dev_put(dev);
+	}
 }
 
 /* Adds an IA to its device.  Returns false if the device is being removed. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -360,6 +361,74 @@ TEST(another_network_namespace_sees_no_adapter)
 	if (n < 0)
 		SKIP(return, "this machine makes no network namespaces");
 	EXPECT_EQ(0, n);
+}
+
+#define TRACEFS	"/sys/kernel/tracing/"
+#define PROBE	"dat_query"
+
+static int trace_put(const char *file, const char *text)
+{
+	char path[128];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), TRACEFS "%s", file);
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = write(fd, text, strlen(text));
+	close(fd);
+	return n == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/* Returns how often the probe was hit, or -1. */
+static long probe_hits(void)
+{
+	FILE *f = fopen(TRACEFS "kprobe_profile", "r");
+	char line[256], name[64];
+	long n = -1, hits;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, " %63s %ld", name, &hits) == 2 && !strcmp(name, PROBE))
+			n = hits;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/*
+ * A query of a port may wait for its firmware, and any process may read fdinfo.  A probe counts the
+ * queries; DAT_IOC_ADAPTER, which makes one, shows that it counts.
+ */
+TEST(a_read_queries_no_port)
+{
+	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	const int reads = 100;
+	struct t_file f;
+	char line[512];
+	int i, fd;
+	long n;
+
+	mount("none", TRACEFS, "tracefs", 0, NULL);
+	if (trace_put("kprobe_events", "p:" PROBE " ib_query_port\n"))
+		SKIP(return, "this kernel has no kprobe events");
+	ASSERT_EQ(0, trace_put("events/kprobes/" PROBE "/enable", "1"));
+	ASSERT_EQ(0, t_open(&f));
+	fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	n = probe_hits();
+	EXPECT_EQ(0, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
+	EXPECT_LT(n, probe_hits());
+	n = probe_hits();
+	for (i = 0; i < reads; i++) {
+		EXPECT_EQ(1, adapter_line(f.fd, line));
+		EXPECT_LE(1, adapter_line(fd, line));
+	}
+	/* Others may query a port meanwhile, but not as often. */
+	EXPECT_GT(reads / 2, probe_hits() - n);
+	close(fd);
+	t_close(&f);
+	trace_put("events/kprobes/" PROBE "/enable", "0");
+	trace_put("kprobe_events", "-:" PROBE "\n");
 }
 
 TEST_HARNESS_MAIN

@@ -68,9 +68,23 @@ static void read_adapter(struct reading *r, const char *line)
 	strcpy(row->adapter, name);
 	strcpy(row->type, "adapter");
 	row->id = (unsigned int)fdinfo_number(line, "port", 0);
-	row->active = fdinfo_number(line, "active", 0) != 0;
-	strcpy(row->state, row->active ? "active" : "down");
 	row_count(row, line);
+}
+
+/* Set the states of the ports of all adapters in the sample. */
+static void read_states(struct sample *s, int fd)
+{
+	struct dat_adapter arg = { .size = sizeof(arg) };
+	struct counts *row;
+
+	while (!du_ioctl(fd, DAT_IOC_ADAPTER, &arg)) {
+		for (row = s->row; row < s->row + s->n; row++) {
+			if (strcmp(row->adapter, (const char *)arg.name))
+				continue;
+			row->active = arg.active != 0;
+			strcpy(row->state, row->active ? "active" : "down");
+		}
+	}
 }
 
 /* Read the totals from the fdinfo of a file that has no IA.  Returns 0 or a negative errno. */
@@ -91,6 +105,7 @@ static int read_adapters(struct reading *r)
 	free(line);
 	if (f)
 		fclose(f);
+	read_states(r->s, fd);
 	close(fd);
 	return f ? 0 : -EIO;
 }
