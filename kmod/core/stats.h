@@ -2,8 +2,8 @@
 /* Copyright (c) The dat authors */
 /*
  * Counters of an adapter.  The counters of an EP, an SRQ and an EVD are members of the object, and
- * end with the object.  The counters of an adapter include all objects that the adapter has ever
- * had, also those of kernel consumers.
+ * end with the object.  The counters of an adapter include all objects since the device was
+ * registered, also those of kernel consumers.
  */
 #ifndef _DAT_STATS_H
 #define _DAT_STATS_H
@@ -39,7 +39,7 @@ enum dat_stat {
 
 /**
  * struct dat_stats - one CPU's part of the counters of an adapter
- * @n: counters, indexed by enum dat_stat; written by this CPU alone, with softirqs disabled
+ * @n: counters, indexed by enum dat_stat; written with this_cpu_add() only
  */
 struct dat_stats {
 	u64	n[DAT_NR_STATS];
@@ -51,16 +51,15 @@ struct dat_stats {
  * @which: counter
  * @n: number to add
  *
- * Needs no atomic operation: softirqs are disabled and no hard interrupt counts, so no other
- * thread writes the counters of this CPU meanwhile.
+ * An addition is one step for all other threads of this CPU.  To disable softirqs would not be
+ * enough: with PREEMPT_RT another thread may run between the load and the store of an addition,
+ * which then undoes the addition of that thread.
  *
- * Context: softirqs disabled, not in hard interrupt.
+ * Context: any.
  */
 static inline void dat_stat_add(const struct dat_ia *ia, enum dat_stat which, u32 n)
 {
-	u64 *count = &this_cpu_ptr(ia->stats)->n[which];
-
-	WRITE_ONCE(*count, *count + n);
+	this_cpu_add(ia->stats->n[which], n);
 }
 
 void dat_stats_show(struct seq_file *m, struct dat_stats __percpu *stats);
