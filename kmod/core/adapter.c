@@ -183,7 +183,9 @@ int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port
 
 static void dev_show(struct seq_file *m, const struct dat_dev *dev, u32 port, const char *name)
 {
-	seq_printf(m, "adapter:\tname=%s port=%u", name, port);
+	seq_puts(m, "adapter:\tname=");
+	seq_escape(m, name, DAT_SHOW_OCTAL);
+	seq_printf(m, " port=%u", port);
 	dat_stats_show(m, dev->stats[port - 1]);
 	seq_putc(m, '\n');
 }

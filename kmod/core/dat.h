@@ -283,6 +283,9 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool 
 void dat_dev_register(struct dat_dev *dev);
 void dat_dev_unregister(struct dat_dev *dev);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);
+/* Characters of a name that fdinfo shows in octal, so that no value has a blank. */
+#define DAT_SHOW_OCTAL	" \t\n\\"
+
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 		  struct dat_port *port);
 int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active);

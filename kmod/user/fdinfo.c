@@ -17,8 +17,10 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 	dat_dev_show(m, file->net, ia);
 	if (!ia)
 		return;
-	seq_printf(m, "ia:\tname=%s port=%u dead=%d queues=%u\n", ia->name, ia->port,
-		   READ_ONCE(ia->dead), READ_ONCE(file->words) * 32);
+	seq_puts(m, "ia:\tname=");
+	seq_escape(m, ia->name, DAT_SHOW_OCTAL);
+	seq_printf(m, " port=%u dead=%d queues=%u\n", ia->port, READ_ONCE(ia->dead),
+		   READ_ONCE(file->words) * 32);
 	seq_puts(m, "submit:\t");
 	dat_pool_show(m, &ia->submit_pool);
 	seq_puts(m, "\nstatus:\t");

@@ -135,6 +135,19 @@ prometheus_escapes() {
 	is_prometheus <<<"$out" && [[ $out == *'{adapter="a\"b\\c__",port="1"}'* ]]
 }
 
+# The driver escapes a name with a blank, a tab and a backslash in fdinfo, and dat-info finds its counters.
+blanks_in_a_name() {
+	local out text name=$'a b\t\\040c' escaped='name=a\040b\011\134040c port=1 requests='
+	rdma dev set "$dev" name "$name" || return
+	out=$("$info" --stats --json "$name")
+	exec {fd}</dev/dat
+	text=$(cat /proc/$$/fdinfo/$fd)
+	exec {fd}<&-
+	rdma dev set "$name" name "$dev"
+	printf '# %s\n' "${out//$'\n'/$'\n'# }" "${text//$'\n'/$'\n'# }"
+	[[ $out == *'"name": "a b\u0009\\040c"'* && $out == *'"active": true'* && $text == *"$escaped"* ]]
+}
+
 # The endpoint of a client has posted requests, and the client is named.
 client_is_counted() {
 	local out i addr server client
@@ -212,7 +225,7 @@ well_worded() {
 }
 
 echo "TAP version 13"
-echo "1..33"
+echo "1..34"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
 conf=$(mktemp)
@@ -253,6 +266,8 @@ prometheus_writes_a_file
 result $? "--prometheus replaces a file"
 prometheus_escapes
 result $? "--prometheus escapes names"
+blanks_in_a_name
+result $? "names with blanks are escaped in fdinfo"
 expect "--prometheus names a file that cannot be written" 1 "/nix/dat.prom" \
 	"$info" --prometheus /nix/dat.prom
 expect "counters of an unknown adapter" 1 "no RDMA adapter 'nix'" "$info" --stats nix

@@ -28,11 +28,27 @@ uint64_t fdinfo_number(const char *line, const char *key, uint64_t missing)
 	return value ? strtoull(value, NULL, 0) : missing;
 }
 
+/* Returns the character of an escape of three octal digits, or -1 if @p is no escape. */
+static int octal(const char *p)
+{
+	if (p[0] != '\\' || p[1] < '0' || p[1] > '3' || p[2] < '0' || p[2] > '7' || p[3] < '0' ||
+	    p[3] > '7')
+		return -1;
+	return (p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0');
+}
+
 void fdinfo_word(const char *line, const char *key, char *buf, size_t size)
 {
-	const char *value = value_of(line, key);
+	const char *p = value_of(line, key);
+	size_t n = 0;
+	int c;
 
-	snprintf(buf, size, "%.*s", value ? (int)strcspn(value, "\n ") : 0, value ? value : "");
+	while (p && *p && *p != '\n' && *p != ' ' && n + 1 < size) {
+		c = octal(p);
+		buf[n++] = c < 0 ? *p : (char)c;
+		p += c < 0 ? 1 : 4;
+	}
+	buf[n] = '\0';
 }
 
 int fdinfo_is(const char *line, const char *type)

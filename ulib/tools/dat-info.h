@@ -153,7 +153,7 @@ int user_ia_name(const char *line, char name[DAT_NAME_SIZE]);
 
 /* Returns the number after " key=" or a tab and "key=", or @missing if the line has no such key. */
 uint64_t fdinfo_number(const char *line, const char *key, uint64_t missing);
-/* Copy the word after " key=", or "" if there is no such key. */
+/* Copy the word after " key=", its escapes decoded, or "" if there is no such key. */
 void fdinfo_word(const char *line, const char *key, char *buf, size_t size);
 /* Returns whether the line is about a @type. */
 int fdinfo_is(const char *line, const char *type);
