@@ -252,18 +252,13 @@ void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q)
 		;
 }
 
-/**
- * dat_ep_look() - process a queue: pump its entries, or flush them if the EP is DISCONNECTED
- * @ep: endpoint
- * @q: SQ or RQ of @ep
- *
- * Context: may sleep.
- */
-void dat_ep_look(struct dat_ep *ep, struct dat_queue *q)
+static void ep_process(struct dat_ep *ep, struct dat_queue *q, bool kicked)
 {
 	bool polled;
 
 	spin_lock_bh(&ep->lock);
+	if (kicked)
+		dat_queue_count_kick(q);
 	if (ep->state == DAT_EP_DISCONNECTED)
 		ep_flush(ep);
 	else
@@ -275,6 +270,18 @@ void dat_ep_look(struct dat_ep *ep, struct dat_queue *q)
 }
 
 /**
+ * dat_ep_process() - process a queue: pump its entries, or flush them if the EP is DISCONNECTED
+ * @ep: endpoint
+ * @q: SQ or RQ of @ep
+ *
+ * Context: may sleep.
+ */
+void dat_ep_process(struct dat_ep *ep, struct dat_queue *q)
+{
+	ep_process(ep, q, false);
+}
+
+/**
  * dat_ep_kick() - count a kick of a queue, and process the queue
  * @ep: endpoint
  * @q: SQ or RQ of @ep
@@ -283,10 +290,7 @@ void dat_ep_look(struct dat_ep *ep, struct dat_queue *q)
  */
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 {
-	spin_lock_bh(&ep->lock);
-	dat_queue_count_kick(q);
-	spin_unlock_bh(&ep->lock);
-	dat_ep_look(ep, q);
+	ep_process(ep, q, true);
 }
 
 /*

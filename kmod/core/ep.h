@@ -140,7 +140,7 @@ bool dat_ep_unclaim(struct dat_ep *ep);
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful);
 int dat_ep_reset(struct dat_ep *ep);
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
-void dat_ep_look(struct dat_ep *ep, struct dat_queue *q);
+void dat_ep_process(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_cond_resched(struct dat_ep *ep);
 

@@ -313,10 +313,14 @@ void dat_srq_pump(struct dat_srq *srq)
  */
 void dat_srq_kick(struct dat_srq *srq)
 {
+	u32 bad;
+
 	spin_lock_bh(&srq->lock);
 	dat_queue_count_kick(&srq->q);
+	bad = dat_srq_pump_locked(srq);
 	spin_unlock_bh(&srq->lock);
-	dat_srq_pump(srq);
+	if (bad)
+		dat_srq_report_bad(srq);
 }
 
 /*
