@@ -373,14 +373,15 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 		 * soon as an event is visible.
 		 */
 		queue_done(conn, n, recv);
-		ep->completed += n;
-		dat_stat_add(ep->obj.ia, DAT_STAT_COMPLETED, n);
 		dat_evring_publish(&evd->ring, n);
-		dat_stat_add(ep->obj.ia, DAT_STAT_EVENTS, n);
 		evd->overflowed = false;
 		evd->sink->wake(evd);
 	}
 	spin_unlock(&evd->lock);
+	/* Count last: the consumer waits for the event, and a reader of counters for ep->lock. */
+	ep->completed += n;
+	dat_stat_add(ep->obj.ia, DAT_STAT_COMPLETED, n);
+	dat_stat_add(ep->obj.ia, DAT_STAT_EVENTS, n);
 	return n;
 }
 

@@ -67,8 +67,8 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 		dat_queue_publish(q);
 		wr_flush(ep, recv, &wr);
 	}
-	dat_queue_count_posts(q, recv ? DAT_STAT_RECEIVES : DAT_STAT_REQUESTS, i);
 	dat_queue_publish(q);
+	dat_queue_count_posts(q, recv ? DAT_STAT_RECEIVES : DAT_STAT_REQUESTS, i);
 	return i < n ? 0 : left - n;
 }
 

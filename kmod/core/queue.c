@@ -403,8 +403,9 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 		if (!dat_queue_arm(q, 1))
 			break;
 	}
-	dat_queue_count_posts(q, DAT_STAT_REQUESTS, q->head - start);
 	dat_queue_publish(q);
+	/* Before the queue is resumed, which may move q->head again and counts for itself. */
+	dat_queue_count_posts(q, DAT_STAT_REQUESTS, q->head - start);
 	if (q->kernel)
 		dat_ep_update_open(ep);
 	sq_resume_if_drained(conn);
@@ -493,8 +494,8 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 		if (!after || !dat_queue_arm(q, after))
 			break;
 	}
-	dat_queue_count_posts(q, DAT_STAT_RECEIVES, q->head - start);
 	dat_queue_publish(q);
+	dat_queue_count_posts(q, DAT_STAT_RECEIVES, q->head - start);
 	return more;
 }
 
@@ -518,7 +519,6 @@ static void sq_post_now(struct dat_conn *conn, u32 n)
 	struct dat_slot *slot;
 
 	dat_kring_pass(q);
-	dat_queue_count_posts(q, DAT_STAT_REQUESTS, 1);
 	slot = queue_slot(q, conn->sq_slots);
 	slot->len = wr->len;
 	out->wr.send_flags = dat_wr_send_flags(wr->flags) | IB_SEND_SIGNALED;
@@ -530,6 +530,7 @@ static void sq_post_now(struct dat_conn *conn, u32 n)
 		sq_refused(conn, bad);
 		sq_resume_if_drained(conn);
 	}
+	dat_queue_count_posts(q, DAT_STAT_REQUESTS, 1);
 }
 
 /*
@@ -626,11 +627,11 @@ int dat_queue_post_recv(struct dat_ep *ep, u64 limit)
 		return -EMSGSIZE;
 	if (likely(conn && wr->num_sge <= ep->attr.max_recv_iov && queue_is_free(q))) {
 		dat_kring_pass(q);
-		dat_queue_count_posts(q, DAT_STAT_RECEIVES, 1);
 		slot = queue_slot(q, conn->rq_slots);
 		slot->len = wr->len;
 		dat_wr_fill_recv(&conn->recv_wr[0], ep->sge, n);
 		rq_post(conn, slot, 0);
+		dat_queue_count_posts(q, DAT_STAT_RECEIVES, 1);
 		return 0;
 	}
 	if (!q->ops->put(q, wr))

@@ -205,8 +205,8 @@ static void srq_take(struct dat_srq *srq)
 			srq_bad_entry(srq);
 	}
 	q->peak = max(q->peak, q->head - q->done);
-	dat_queue_count_posts(q, DAT_STAT_RECEIVES, q->head - start);
 	dat_queue_publish(q);
+	dat_queue_count_posts(q, DAT_STAT_RECEIVES, q->head - start);
 }
 
 /*

@@ -173,6 +173,18 @@ static int adapter_line(int fd, char line[512])
 	return n;
 }
 
+/*
+ * Wait until all events that this program has seen are counted: the driver counts after it has
+ * published an event, and a read of an EP's line takes the lock under which it does both.
+ */
+static void wait_for_counts(const struct t_pair *p)
+{
+	char line[512];
+
+	line_of(p->f.fd, "ep", p->ep[0].id, line);
+	line_of(p->f.fd, "ep", p->ep[1].id, line);
+}
+
 /* Send @n messages from ep[1] to ep[0], and take the events of both.  Returns 1 on success. */
 static int transfer(struct t_pair *p, int n)
 {
@@ -196,6 +208,7 @@ TEST(each_message_is_counted_once)
 
 	ASSERT_EQ(0, t_pair_open(&p));
 	ASSERT_EQ(0, t_pair_connect(&p));
+	wait_for_counts(&p);
 	ASSERT_EQ(1, adapter_line(p.f.fd, was));
 	ASSERT_TRUE(transfer(&p, 7));
 
@@ -256,6 +269,7 @@ TEST(failed_and_flushed_requests_are_counted)
 
 	ASSERT_EQ(0, t_pair_open(&p));
 	ASSERT_EQ(0, t_pair_connect(&p));
+	wait_for_counts(&p);
 	ASSERT_EQ(1, adapter_line(p.f.fd, was));
 	ASSERT_EQ(0, t_recv(&p.ep[1].rq, 1, (uintptr_t)p.mem.va, p.mem.lkey, 64));
 	sqe = t_sqe(&p.ep[1].sq);
