@@ -125,10 +125,10 @@ struct dat_completion {
  * @done: index of the oldest entry that has not completed; @head - @done entries are in flight
  * @peak: largest number of receives that were in flight at the same time, since the last
  *	dat_ep_reset(), or since the SRQ was created; used by dat_queue_kick_after()
- * @bad: number of entries that failed before they reached the device, because they were malformed
- *	or refused
+ * @bad: number of entries that were malformed, or that the device refused to take
  * @posts: number of entries that were taken from the ring
- * @kicks: number of kicks that have found the queue's doorbell bit
+ * @kicks: number of visits because of the doorbell bit, and of visits by a poller that stops, which
+ *	visits every queue
  * @armed: number of entries in the ring at which the producer must kick; 0 if NEED_KICK is clear
  * @broken: flag: the producer's index was out of range, so no more entries are taken
  * @frozen: flag: the ring is being replaced, so no entries are taken

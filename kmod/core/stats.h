@@ -16,11 +16,12 @@
  * enum dat_stat - counters; dat_stats_show() names them
  * @DAT_STAT_REQUESTS: requests that were taken from the send queues
  * @DAT_STAT_RECEIVES: receives that were taken from the receive queues and from the SRQs
- * @DAT_STAT_KICKS: visits of a queue because of a kick, or by a poller that found its doorbell bit
+ * @DAT_STAT_KICKS: visits of a queue because of its doorbell bit, by a kick or by a poller, and
+ *	visits by a poller that stops, which visits every queue
  * @DAT_STAT_COMPLETED: completions of requests and receives, failed and flushed ones included
  * @DAT_STAT_FAILED: completions with an error, without flushes
  * @DAT_STAT_FLUSHED: completions of entries that the end of a connection flushed
- * @DAT_STAT_MALFORMED: entries that were malformed, or refused before they reached the device
+ * @DAT_STAT_MALFORMED: entries that were malformed, or that the device refused to take
  * @DAT_STAT_EVENTS: events that were queued
  * @DAT_STAT_DROPPED: events that were lost because an EVD was full
  */

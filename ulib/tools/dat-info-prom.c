@@ -25,7 +25,7 @@ static const char *const help[STATS] = {
 	[STAT_COMPLETED] = "Requests and receives that have completed in any way.",
 	[STAT_FAILED]	= "Requests and receives that have completed with an error, without flushes.",
 	[STAT_FLUSHED]	= "Requests and receives that the end of a connection has flushed.",
-	[STAT_MALFORMED] = "Entries that were malformed or refused before they reached the device.",
+	[STAT_MALFORMED] = "Entries that were malformed, or that the device refused to take.",
 	[STAT_EVENTS]	= "Events that were queued.",
 	[STAT_DROPPED]	= "Events that were lost because an event dispatcher was full.",
 };
