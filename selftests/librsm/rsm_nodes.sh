@@ -115,6 +115,24 @@ cp "$key" "$tmp/key.before"
 	[ "$(stat -c %a "$key")" = 600 ]
 result "keygen replaces a key only by force"
 
+# keygen_refuses FILE: with and without --force, FILE is refused with status 2 and stays what it is.
+keygen_refuses() {
+	local before force rc
+	before=$(stat -c '%F %i' "$1")
+	for force in '' --force; do
+		rc=0
+		nodes keygen ${force:+"$force"} "$1" || rc=$?
+		[ $rc = 2 ] && says "keygen cannot write '$1': this is no .*; see rsm-nodes --help" &&
+			[ "$(stat -c '%F %i' "$1")" = "$before" ] || return 1
+	done
+}
+
+mkfifo "$tmp/fifo"
+ln -s cluster.key "$tmp/link"
+keygen_refuses "$tmp/fifo" && keygen_refuses "$tmp/link" && keygen_refuses /dev/null &&
+	keygen_refuses "$tmp/"
+result "keygen replaces nothing but a regular file"
+
 # no_room FILE [--force]: writing the key fails with a message and leaves no file behind.
 no_room() {
 	local rc=0

@@ -125,6 +125,26 @@ prometheus_writes_a_file() {
 	return $rc
 }
 
+# Nothing but a file is replaced: not a device, a FIFO, a symbolic link or a directory.
+prometheus_refuses_what_is_no_file() {
+	local dir name rc=0 before
+	dir=$(mktemp -d)
+	echo old >"$dir/plain"
+	ln -s plain "$dir/link"
+	mkfifo "$dir/fifo"
+	mknod "$dir/null" c 1 3
+	mkdir "$dir/dir"
+	before=$(ls -Al "$dir")
+	for name in link fifo null dir dir/; do
+		"$info" --prometheus "$dir/$name" 2>"$conf"
+		[ $? = 2 ] && grep -q "cannot write '$dir/$name': .*; see dat-info --help$" "$conf" || rc=1
+		sed 's/^/# /' "$conf"
+	done
+	[ "$(ls -Al "$dir")" = "$before" ] || rc=1
+	rm -r "$dir"
+	return $rc
+}
+
 # A device may have any name: this one has a quote, a backslash, an escape and an invalid byte.
 prometheus_escapes() {
 	local out name=$'a"b\\c\e\377'
@@ -268,8 +288,9 @@ prometheus_escapes
 result $? "--prometheus escapes names"
 blanks_in_a_name
 result $? "names with blanks are escaped in fdinfo"
-expect "--prometheus names a file that cannot be written" 1 "/nix/dat.prom" \
-	"$info" --prometheus /nix/dat.prom
+usage "a file that cannot be written" "cannot write '/nix/dat.prom'" --prometheus /nix/dat.prom
+prometheus_refuses_what_is_no_file
+result $? "--prometheus replaces only a regular file"
 expect "counters of an unknown adapter" 1 "no RDMA adapter 'nix'" "$info" --stats nix
 json "the counters as JSON" --stats
 json "the list as JSON"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dat-info.h"
+#include "file.h"
 #include "opt.h"
 #include "text.h"
 
@@ -62,6 +63,7 @@ static unsigned int seconds_of(const char *text)
 static void options_check(const struct options *o)
 {
 	int modes = o->all + o->check + o->list + o->stats;
+	const char *why;
 
 	if (modes > 1)
 		opt_wrong("dat-info", "--all, --check, --list and --stats exclude each other");
@@ -71,10 +73,11 @@ static void options_check(const struct options *o)
 		opt_wrong("dat-info", "--watch is for --stats and --prometheus");
 	if (o->how.json && (o->list || o->how.file))
 		opt_wrong("dat-info", "--json does not go with --list or --prometheus");
-	if (o->how.file && !o->how.file[0])
-		opt_wrong("dat-info", "--prometheus needs the name of a file");
 	if (o->how.file && o->how.seconds && !strcmp(o->how.file, "-"))
 		opt_wrong("dat-info", "--prometheus writes again and again only to a file, not to -");
+	why = o->how.file && strcmp(o->how.file, "-") ? file_wrong(o->how.file) : NULL;
+	if (why)
+		opt_wrong("dat-info", "--prometheus cannot write '%s': %s", o->how.file, why);
 }
 
 void options_get(struct options *o, int argc, char **argv)

@@ -6,16 +6,14 @@
  * that soon ends.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common.h"
 #include "dat-info.h"
+#include "file.h"
 #include "text.h"
 
 static const char *const help[STATS] = {
@@ -91,56 +89,24 @@ static void put_all(FILE *f, const struct sample *s)
 	}
 }
 
-/*
- * Make a temporary file beside @file, readable by all whom the umask allows.  Its name does not end
- * like @file, so the collector ignores it.
- */
-static FILE *make_temp(const char *file, char **temp)
-{
-	mode_t mask = umask(0);
-	FILE *f;
-	int fd;
-
-	umask(mask);
-	if (asprintf(temp, "%s.XXXXXX", file) < 0)
-		tool_die("no memory");
-	fd = mkstemp(*temp);
-	if (fd < 0)
-		return NULL;
-	f = fchmod(fd, 0666 & ~mask) ? NULL : fdopen(fd, "w");
-	if (!f) {
-		close(fd);
-		unlink(*temp);
-	}
-	return f;
-}
-
 int prom_write(const struct sample *s, const char *file)
 {
-	char *temp = NULL;
+	char *text = NULL;
+	size_t len = 0;
 	FILE *f;
-	int err;
+	int ret;
 
 	if (!strcmp(file, "-")) {
 		put_all(stdout, s);
 		return 0;
 	}
-	f = make_temp(file, &temp);
-	if (!f) {
-		tool_warn("cannot write a file beside '%s': %s", file, strerror(errno));
-		free(temp);
-		return -1;
-	}
+	f = open_memstream(&text, &len);
+	if (!f)
+		tool_die("no memory");
 	put_all(f, s);
-	err = ferror(f) ? EIO : 0;
 	if (fclose(f))
-		err = errno;
-	if (!err && rename(temp, file))
-		err = errno;
-	if (err) {
-		tool_warn("cannot write '%s': %s", file, strerror(err));
-		unlink(temp);
-	}
-	free(temp);
-	return err ? -1 : 0;
+		tool_die("no memory");
+	ret = file_write(file, text, len, 0);
+	free(text);
+	return ret;
 }

@@ -191,8 +191,14 @@ static void stats_json(const struct sample *s, const struct sample *old)
 /* Print @s.  Returns the exit status of the program. */
 static int show(const struct stats_how *how, const struct sample *s, const struct sample *old)
 {
-	if (how->file)
-		return prom_write(s, how->file) ? 1 : 0;
+	int ret;
+
+	if (how->file) {
+		ret = prom_write(s, how->file);
+		if (ret)
+			tool_warn("cannot write '%s': %s", how->file, strerror(-ret));
+		return ret ? 1 : 0;
+	}
 	if (how->json)
 		stats_json(s, old);
 	else

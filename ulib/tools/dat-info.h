@@ -235,7 +235,7 @@ struct stats_how {
 
 /* Print counters until SIGINT or SIGTERM, or once.  Returns the exit status of the program. */
 int stats_run(const struct stats_how *how);
-/* Write the totals in the format of Prometheus.  Returns 0, or -1 after printing an error. */
+/* Write the totals in the format of Prometheus.  Returns 0 or a negative errno. */
 int prom_write(const struct sample *s, const char *file);
 /* ---- dat-info-opt.c: the command line ---- */
 

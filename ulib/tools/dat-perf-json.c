@@ -6,11 +6,13 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 
 #include <dat/dat_version.h>
 
 #include "dat-perf.h"
+#include "file.h"
 #include "stats.h"
 #include "text.h"
 
@@ -143,6 +145,14 @@ void perf_json_syscalls(struct perf *p, uint64_t messages, uint64_t syscalls)
 	end_object(p);
 }
 
+static void write_file(const struct perf *p)
+{
+	int ret = file_write(p->args.json_file, p->json_text, p->json_len, 0);
+
+	if (ret)
+		tool_die("cannot write '%s': %s", p->args.json_file, strerror(-ret));
+}
+
 void perf_json_end(struct perf *p)
 {
 	if (!p->json)
@@ -154,7 +164,7 @@ void perf_json_end(struct perf *p)
 	if (p->args.json)
 		fwrite(p->json_text, 1, p->json_len, stdout);
 	if (p->args.json_file)
-		perf_file_write(p->args.json_file, p->json_text, p->json_len);
+		write_file(p);
 	free(p->json_text);
 	p->json_text = NULL;
 }

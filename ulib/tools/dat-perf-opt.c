@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dat-perf.h"
+#include "file.h"
 #include "opt.h"
 #include "text.h"
 
@@ -255,7 +256,7 @@ static void check(struct perf *p)
 	why = perf_opt_wrong(&p->opt);
 	if (why)
 		opt_wrong(tool_prog, "%s", why);
-	why = p->args.json_file ? perf_file_wrong(p->args.json_file) : NULL;
+	why = p->args.json_file ? file_wrong(p->args.json_file) : NULL;
 	if (why)
 		opt_wrong(tool_prog, "--json-file cannot write '%s': %s", p->args.json_file, why);
 }

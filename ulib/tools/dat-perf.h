@@ -20,7 +20,6 @@
  *   dat-perf-rate.c	average and best rate of a bandwidth test
  *   dat-perf-report.c	output for people
  *   dat-perf-json.c	output for programs
- *   dat-perf-file.c	file that gets its name when it is whole
  *   dat-perf-count.c	count of system calls
  */
 #ifndef DAT_PERF_H
@@ -449,13 +448,6 @@ void perf_json_lat(struct perf *p, const struct stats *s, const struct perf_buck
 void perf_json_bw(struct perf *p, const struct perf_rates *r, uint64_t messages);
 void perf_json_syscalls(struct perf *p, uint64_t messages, uint64_t syscalls);
 void perf_json_end(struct perf *p);
-
-/*
- * dat-perf-file.c.  perf_file_wrong() returns why @name cannot be written, or NULL.
- * perf_file_write() exits on an error.
- */
-const char *perf_file_wrong(const char *name);
-void perf_file_write(const char *name, const char *text, size_t len);
 
 /* dat-perf-count.c: returns the exit status of the program */
 int perf_count_syscalls(struct perf *p);

@@ -3,7 +3,6 @@
 /* The cluster key. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/keyctl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "rsm-nodes.h"
 
 #define KEY_NAME	"rsm:cluster"
@@ -33,53 +33,26 @@ static void key_make(char *text)
 	explicit_bzero(key, sizeof(key));
 }
 
-static int write_all(int fd, const char *text, size_t len)
+const char *keygen_wrong(const char *name)
 {
-	ssize_t n;
-
-	for (; len; text += n, len -= (size_t)n) {
-		n = write(fd, text, len);
-		if (n < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Write and sync the file.  Closes the file also after an error. */
-static int key_write(int fd, const char *text)
-{
-	int ret = write_all(fd, text, strlen(text)) || fchmod(fd, 0600) || fsync(fd);
-
-	return close(fd) || ret ? -1 : 0;
+	if (!strcmp(name, KEY_FILE) && mkdir(KEY_DIR, 0755) && errno != EEXIST)
+		die("%s: %s", KEY_DIR, strerror(errno));
+	return file_wrong(name);
 }
 
 void keygen(const char *name, int force)
 {
-	char text[2 * KEY_BYTES + 2] = "", *tmp;
-	int fd, err;
+	char text[2 * KEY_BYTES + 2] = "";
+	int ret;
 
-	if (!strcmp(name, KEY_FILE) && mkdir(KEY_DIR, 0755) && errno != EEXIST)
-		die("%s: %s", KEY_DIR, strerror(errno));
-	if (asprintf(&tmp, "%s.XXXXXX", name) < 0)
-		die("no memory");
 	key_make(text);
-	fd = mkostemp(tmp, O_CLOEXEC);
-	if (fd < 0)
-		die("%s: %s", name, strerror(errno));
-	/*
-	 * Without --force, use link(), which fails if the file exists.  rename() would replace the
-	 * file.
-	 */
-	err = key_write(fd, text) || (force ? rename(tmp, name) : link(tmp, name)) ? errno : 0;
+	ret = file_write(name, text, strlen(text), FILE_SECRET | (force ? 0 : FILE_NEW));
 	explicit_bzero(text, sizeof(text));
-	if (err || !force)
-		unlink(tmp);
-	if (err == EEXIST)
+	if (ret == -EEXIST)
 		die("%s exists: nodes that have it won't know those that have another one; see --force",
 		    name);
-	if (err)
-		die("%s: %s", name, strerror(err));
-	free(tmp);
+	if (ret)
+		die("%s: %s", name, strerror(-ret));
 }
 
 static int digit(char c)

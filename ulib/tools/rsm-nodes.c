@@ -158,7 +158,12 @@ static void run_clear(const struct args *a)
 
 static void run_keygen(const struct args *a)
 {
-	keygen(a->arg ? a->arg : KEY_FILE, a->force);
+	const char *name = a->arg ? a->arg : KEY_FILE;
+	const char *why = keygen_wrong(name);
+
+	if (why)
+		opt_wrong(PROG, "keygen cannot write '%s': %s", name, why);
+	keygen(name, a->force);
 }
 
 static void run_key(const struct args *a)

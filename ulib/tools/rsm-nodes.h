@@ -29,10 +29,9 @@ void call(int fd, struct dat_rsm_nodes *arg);
 void load(const char *name);
 
 /* rsm-nodes-key.c */
-/*
- * Create the key file, or replace it if @force is set.  The key is first written to a temporary
- * file, so that no reader sees an incomplete key.  After a failure, the temporary file is removed.
- */
+/* Returns the reason why no key can be written to @name, or NULL.  Makes the directory KEY_DIR. */
+const char *keygen_wrong(const char *name);
+/* Create the key file, or replace it if @force is set. */
 void keygen(const char *name, int force);
 void key_load(const char *name);
 /*
