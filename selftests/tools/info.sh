@@ -170,11 +170,9 @@ blanks_in_a_name() {
 
 # The endpoint of a client has posted requests, and the client is named.
 client_is_counted() {
-	local out i addr server client
+	local out i addr client
 	addr=$("$info" | awk -v dev="$dev" '$1 == dev { print $3 }')
-	"$bin/dat-perf" --keep --device "$dev" >/dev/null 2>&1 &
-	server=$!
-	pause 1
+	serve "$conf" || return
 	"$bin/dat-perf" --iters 1000000 --device "$dev" "$addr" >/dev/null 2>&1 &
 	client=$!
 	for ((i = 0; i < 50; i++)); do
@@ -186,6 +184,29 @@ client_is_counted() {
 	wait $client $server 2>/dev/null
 	printf '# %s\n' "${out//$'\n'/$'\n'# }"
 	((i < 50))
+}
+
+# serve FILE: start a dat-perf server, which writes to FILE, in the background.
+serve() {
+	: >"$1"
+	"$bin/dat-perf" --keep --device "$dev" >/dev/null 2>"$1" &
+	server=$!
+	seen "$1" 'waiting at port'
+}
+
+# The device gets another name while a process has it open: the objects have the new name.
+renamed_adapter_has_its_objects() {
+	local out old users name=renamed0
+	serve "$conf" && rdma dev set "$dev" name $name || return
+	out=$("$info" --stats $name)
+	old=$("$info" --stats "$dev" 2>&1)
+	users=$("$info" $name)
+	rdma dev set $name name "$dev"
+	kill $server
+	wait $server 2>/dev/null
+	printf '# %s\n' "${out//$'\n'/$'\n'# }" "${old//$'\n'/$'\n'# }" "${users//$'\n'/$'\n'# }"
+	[[ $out =~ $name\ +$server\ +dat-perf\ +evd && $users == *" $server dat-perf:"*" 1 psp"* ]] &&
+		[[ $old != *dat-perf* ]]
 }
 
 # The state is that of sysfs.  An Ethernet port has the speed of its interface, or none if that has
@@ -221,17 +242,13 @@ with_conf() { DAT_OVERRIDE=$conf "$@"; }
 
 server_is_listed() {
 	local out i
-	"$bin/dat-perf" --keep --device "$dev" >/dev/null 2>&1 &
-	server=$!
-	for ((i = 0; i < 50; i++)); do
-		out=$("$info" "$dev")
-		[[ $out == *" $server dat-perf:"*" 1 psp"* ]] && break
-		pause 0.1
-	done
+	local out
+	serve "$conf" || return
+	out=$("$info" "$dev")
 	kill $server
 	wait $server 2>/dev/null
 	printf '# %s\n' "${out//$'\n'/$'\n'# }"
-	((i < 50))
+	[[ $out == *" $server dat-perf:"*" 1 psp"* ]]
 }
 
 # Every line of --check must start with ok, warn or fail.  A line with warn or fail must contain a
@@ -245,7 +262,7 @@ well_worded() {
 }
 
 echo "TAP version 13"
-echo "1..34"
+echo "1..35"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
 conf=$(mktemp)
@@ -278,6 +295,8 @@ server_is_listed
 result $? "a process is shown with its objects"
 client_is_counted
 result $? "the objects of a process are counted"
+renamed_adapter_has_its_objects
+result $? "the objects of a renamed adapter have its new name"
 check_is_counted
 result $? "each message is counted in the totals"
 watch_prints_lines

@@ -26,11 +26,13 @@ static const char *const types[] = { "ep", "evd", "srq" };
  * @s: sample
  * @name: name of the adapter that is read, or NULL for all
  * @pid: process whose files are read
+ * @command: name of the process; empty until a row of it needs the name
  */
 struct reading {
 	struct sample	*s;
 	const char	*name;
 	const char	*pid;
+	char		command[sizeof(((struct counts *)0)->command)];
 };
 
 static struct counts *row_add(struct sample *s)
@@ -124,7 +126,9 @@ static void read_object(struct reading *r, const char *fd, const char *adapter, 
 	strcpy(row->type, types[t]);
 	row->pid = strtoul(r->pid, NULL, 10);
 	row->fd = strtoul(fd, NULL, 10);
-	text_read(row->command, sizeof(row->command), "/proc/%s/comm", r->pid);
+	if (!r->command[0])
+		text_read(r->command, sizeof(r->command), "/proc/%s/comm", r->pid);
+	strcpy(row->command, r->command);
 	row->id = (unsigned int)fdinfo_number(line, "id", 0);
 	fdinfo_word(line, "state", row->state, sizeof(row->state));
 	row_count(row, line);
@@ -132,14 +136,15 @@ static void read_object(struct reading *r, const char *fd, const char *adapter, 
 
 static void read_file(const char *fd, FILE *f, void *arg)
 {
-	char *line = NULL, adapter[DAT_NAME_SIZE] = "";
+	struct user_ia ia = { .adapter = "" };
 	struct reading *r = arg;
+	char *line = NULL;
 	size_t size = 0;
 
 	while (getline(&line, &size, f) > 0)
-		if (user_ia_name(line, adapter) && adapter[0] &&
-		    (!r->name || !strcmp(r->name, adapter)))
-			read_object(r, fd, adapter, line);
+		if (!user_ia_line(&ia, line) && ia.adapter[0] &&
+		    (!r->name || !strcmp(r->name, ia.adapter)))
+			read_object(r, fd, ia.adapter, line);
 	free(line);
 }
 
@@ -148,6 +153,7 @@ static int read_process(const char *pid, void *arg)
 	struct reading *r = arg;
 
 	r->pid = pid;
+	r->command[0] = '\0';
 	return user_each_file(pid, read_file, r);
 }
 

@@ -59,30 +59,37 @@ static void object(struct user *u, const char *line)
 	u->malformed += fdinfo_number(line, "malformed", 0);
 }
 
-int user_ia_name(const char *line, char name[DAT_NAME_SIZE])
+int user_ia_line(struct user_ia *ia, const char *line)
 {
 	size_t len;
 
+	if (fdinfo_is(line, "adapter"))
+		fdinfo_word(line, "name", ia->current, sizeof(ia->current));
 	if (!fdinfo_is(line, "ia"))
-		return -1;
-	fdinfo_word(line, "name", name, DAT_NAME_SIZE);
-	len = strlen(name);
-	if (len > 2 && !strcmp(name + len - 2, ":1"))
-		name[len - 2] = '\0';
-	return 0;
+		return 0;
+	if (ia->current[0]) {
+		strcpy(ia->adapter, ia->current);
+		return 1;
+	}
+	fdinfo_word(line, "name", ia->adapter, sizeof(ia->adapter));
+	len = strlen(ia->adapter);
+	if (len > 2 && !strcmp(ia->adapter + len - 2, ":1"))
+		ia->adapter[len - 2] = '\0';
+	return 1;
 }
 
 static void add_file(const char *fd, FILE *f, void *arg)
 {
-	char *line = NULL, name[DAT_NAME_SIZE];
+	struct user_ia ia = { .adapter = "" };
 	struct user *u = arg;
+	char *line = NULL;
 	size_t size = 0;
 	int ours = 0;
 
 	(void)fd;
 	while (getline(&line, &size, f) > 0) {
-		if (!user_ia_name(line, name)) {
-			ours = !u->device || !strcmp(name, u->device);
+		if (user_ia_line(&ia, line)) {
+			ours = !u->device || !strcmp(ia.adapter, u->device);
 			u->files += (uint64_t)ours;
 		} else if (ours) {
 			object(u, line);

@@ -144,10 +144,22 @@ unsigned int user_each_process(int (*fn)(const char *pid, void *arg), void *arg)
  */
 int user_each_file(const char *pid, void (*fn)(const char *fd, FILE *fdinfo, void *arg), void *arg);
 /*
- * Copy the name of the adapter in an "ia:" line of fdinfo to @name.  If a process has opened the
- * adapter "rxe0" by its other name, "rxe0:1", the result is "rxe0".  Returns 0, or -1.
+ * struct user_ia - the IA of a file whose fdinfo is read line by line
+ * @adapter: name of its adapter; empty before the "ia:" line, and for a file without an IA
+ * @current: name of the adapter that the last "adapter:" line names
  */
-int user_ia_name(const char *line, char name[DAT_NAME_SIZE]);
+struct user_ia {
+	char	adapter[DAT_NAME_SIZE];
+	char	current[DAT_NAME_SIZE];
+};
+
+/*
+ * Read a line of fdinfo.  Returns 1 if this is the "ia:" line, which the lines of the objects
+ * follow.  The name of the adapter comes from the "adapter:" line before it, because the device may
+ * have got another name since the IA was opened.  Only if the device is gone, and with it that
+ * line, @ia gets the name by which the IA was opened, without ":1".
+ */
+int user_ia_line(struct user_ia *ia, const char *line);
 
 /* ---- dat-info-fdinfo.c: lines of fdinfo ---- */
 
