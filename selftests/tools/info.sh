@@ -233,6 +233,14 @@ names_are_lines() {
 	[ "$out" = "$dev"$'\nmy0' ]
 }
 
+# The trace has the ioctl that lists adapters (number 1 of magic 0xda), and neither the one that opens
+# an adapter (2) nor the one that queries it (3).
+names_open_no_adapter() {
+	strace -e trace=ioctl -o "$conf" "$info" -l || return
+	sed 's/^/# /' "$conf"
+	has "$conf" '0xda, 0x1,' && ! has "$conf" '0xda, 0x[23],'
+}
+
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 
 # Run as nobody, because the limit does not apply to privileged users.
@@ -262,7 +270,7 @@ well_worded() {
 }
 
 echo "TAP version 13"
-echo "1..35"
+echo "1..36"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
 conf=$(mktemp)
@@ -322,6 +330,13 @@ expect "the check finds nothing wrong" 0 "a message to itself arrived" "$info" -
 printf '%s\n' "my0 u1.2 threadsafe default libdat.so.1 dat.1.2 \"$dev\" \"\"" >"$conf"
 names_are_lines
 result $? "--list prints only names"
+if command -v strace >/dev/null; then
+	names_open_no_adapter
+	result $? "--list opens no adapter"
+else
+	n=$((n + 1))
+	echo "ok $n info.--list opens no adapter # SKIP there is no strace"
+fi
 
 printf '%s\n' "my0 u1.2 threadsafe default libdat.so.1 dat.1.2 \"$dev\" \"\"" \
 	'short u1.2 threadsafe' \

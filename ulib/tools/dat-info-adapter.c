@@ -63,7 +63,7 @@ void adapter_query(struct adapter *a)
 		a->addr[0] = '\0';
 }
 
-int adapter_list(struct adapter **list)
+int adapter_names(struct adapter **list)
 {
 	struct dat_adapter arg = { .size = sizeof(arg) };
 	struct adapter *bigger;
@@ -81,9 +81,17 @@ int adapter_list(struct adapter **list)
 		memset(&bigger[n], 0, sizeof(*bigger));
 		memcpy(bigger[n].name, arg.name, sizeof(arg.name));
 		bigger[n].active = arg.active != 0;
-		adapter_query(&bigger[n]);
 	}
 	close(fd);
+	return n;
+}
+
+int adapter_list(struct adapter **list)
+{
+	int n = adapter_names(list), i;
+
+	for (i = 0; i < n; i++)
+		adapter_query(&(*list)[i]);
 	return n;
 }
 

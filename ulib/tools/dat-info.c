@@ -57,16 +57,16 @@ static const struct entry *find(const struct names *names, const char *name)
 }
 
 /*
- * Collect all names.  The names of adapters come first.  If two lines of dat.conf define the same
- * name, only the first line is used.
+ * Collect all names.  @list is adapter_list(), or adapter_names() to open no adapter.  The names of
+ * adapters come first.  If two lines of dat.conf define the same name, only the first line is used.
  */
-static void names_get(struct names *names)
+static void names_get(struct names *names, int (*list)(struct adapter **list))
 {
 	const struct conf *conf = conf_get();
 	struct entry *e;
 	size_t i;
 
-	names->driver = adapter_list(&names->list);
+	names->driver = list(&names->list);
 	names->n = names->driver > 0 ? (size_t)names->driver : 0;
 	names->entry = calloc(names->n + conf->n + 1, sizeof(*names->entry));
 	if (!names->entry)
@@ -259,7 +259,7 @@ static int show(const char *name, int all, int json)
 	int ret = 0;
 	size_t i;
 
-	names_get(&names);
+	names_get(&names, adapter_list);
 	if (name) {
 		unknown.adapter = adapter_find(names.list, names.driver, name);
 		one = find(&names, name);
@@ -288,7 +288,7 @@ static int show_names(void)
 	struct names names;
 	size_t i, n;
 
-	names_get(&names);
+	names_get(&names, adapter_names);
 	n = names.n;
 	for (i = 0; i < n; i++)
 		text_print(stdout, "%s\n", names.entry[i].name);
@@ -306,7 +306,7 @@ static int show_stats(struct stats_how *how)
 	struct names names;
 	int ret = 1;
 
-	names_get(&names);
+	names_get(&names, adapter_names);
 	if (how->name) {
 		e = find(&names, how->name);
 		adapter = e ? e->adapter : adapter_find(names.list, names.driver, how->name);

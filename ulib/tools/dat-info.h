@@ -64,8 +64,9 @@ struct adapter {
 
 /*
  * Returns the number of adapters, or a negative errno if the driver cannot be opened.  The list is
- * never freed.
+ * never freed.  adapter_names() opens no adapter: @err, @query and @addr are not set.
  */
+int adapter_names(struct adapter **list);
 int adapter_list(struct adapter **list);
 struct adapter *adapter_find(struct adapter *list, int n, const char *name);
 /* Open and query the adapter @a->name.  Sets all other fields except @active. */
