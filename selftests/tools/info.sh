@@ -84,10 +84,15 @@ check_is_counted() {
 
 # Two lines of --watch, each a JSON document; the second has rates.  The signal is no error.
 watch_prints_lines() {
-	local out rc line lines
-	out=$(timeout --preserve-status -s TERM 4 "$info" --stats --watch 1 --json)
+	local rc line lines watch
+	: >"$conf"
+	"$info" --stats --watch 1 --json >"$conf" &
+	watch=$!
+	seen "$conf" '"rates"' 2
+	kill -TERM $watch
+	wait $watch
 	rc=$?
-	mapfile -t lines <<<"$out"
+	mapfile -t lines <"$conf"
 	printf '# %s\n' "${lines[@]:0:2}"
 	[ $rc = 0 ] && [ ${#lines[@]} -ge 2 ] || return
 	for line in "${lines[@]}"; do is_json <<<"$line" || return; done
@@ -143,6 +148,75 @@ prometheus_refuses_what_is_no_file() {
 	[ "$(ls -Al "$dir")" = "$before" ] || rc=1
 	rm -r "$dir"
 	return $rc
+}
+
+# lacks FILE TEXT: wait up to 20 s until FILE is there and has no line that matches TEXT.
+lacks() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		[ ! -r "$1" ] || has "$1" "$2" || return 0
+		pause 0.1
+	done
+	return 1
+}
+
+# What --watch needs goes away and comes back: the adapter, the driver's device, the directory.  Each
+# is reported once, though it is away for two outputs, and the file has no samples of an adapter that
+# is not there.
+prometheus_goes_on() {
+	local dir file watch status
+	dir=$(mktemp -d)
+	file=$dir/in/dat.prom
+	mkdir "$dir/in"
+	"$info" --prometheus "$file" --watch 1 "$dev" 2>"$dir/err" &
+	watch=$!
+	has_samples "$file" &&
+		rdma dev set "$dev" name away0 && no_samples "$file" &&
+		rdma dev set away0 name "$dev" && has_samples "$file" &&
+		mv /dev/dat /dev/dat.away && no_samples "$file" &&
+		mv /dev/dat.away /dev/dat && has_samples "$file" &&
+		mv "$dir/in" "$dir/out" && pause 2.5 && mv "$dir/out" "$dir/in" && rm "$file" &&
+		has_samples "$file"
+	status=$?
+	[ ! -e /dev/dat.away ] || mv /dev/dat.away /dev/dat
+	[ ! -e /sys/class/infiniband/away0 ] || rdma dev set away0 name "$dev"
+	kill $watch && wait $watch || status=1
+	sed 's/^/# /' "$dir/err"
+	has "$dir/err" "^dat-info: there is no RDMA adapter '$dev'" &&
+		has "$dir/err" "^dat-info: the driver can't be asked: No such file" &&
+		has "$dir/err" "^dat-info: cannot write '$file': No such file" &&
+		! has "$dir/err" . 4 || status=1
+	rm -r "$dir"
+	return $status
+}
+
+has_samples() { seen "$1" "^dat_adapter_active.*$dev"; }
+
+# The file of the next second has no samples either.
+no_samples() { lacks "$1" '^dat_' && rm "$1" && seen "$1" '^# TYPE' && lacks "$1" '^dat_'; }
+
+# Without --watch, the file of an adapter that is not there has no samples either.
+prometheus_empties_a_file() {
+	local rc
+	echo dat_adapter_active >"$conf"
+	"$info" --prometheus "$conf" nix
+	rc=$?
+	[ $rc = 1 ] && has "$conf" '^# TYPE' && ! has "$conf" '^dat_'
+}
+
+# The program is stopped for several seconds: it does not make up for the outputs that it missed.
+watch_is_stopped() {
+	local watch rc
+	: >"$conf"
+	"$info" --stats --json --watch 1 >"$conf" &
+	watch=$!
+	seen "$conf" '"seconds": [0-9]' && kill -STOP $watch && pause 5 && kill -CONT $watch &&
+		seen "$conf" '"seconds": [0-9]' 4
+	rc=$?
+	kill $watch
+	wait $watch 2>/dev/null
+	grep -o '"seconds": [^,]*' "$conf" | sed 's/^/# /'
+	[ $rc = 0 ] && ! has "$conf" '"seconds": 0\.[0-3]' 2
 }
 
 # A device may have any name: this one has a quote, a backslash, an escape and an invalid byte.
@@ -270,7 +344,7 @@ well_worded() {
 }
 
 echo "TAP version 13"
-echo "1..36"
+echo "1..39"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
 conf=$(mktemp)
@@ -309,6 +383,8 @@ check_is_counted
 result $? "each message is counted in the totals"
 watch_prints_lines
 result $? "--watch prints rates until it is interrupted"
+watch_is_stopped
+result $? "--watch does not make up for a stop"
 prometheus_writes_a_file
 result $? "--prometheus replaces a file"
 prometheus_escapes
@@ -318,6 +394,10 @@ result $? "names with blanks are escaped in fdinfo"
 usage "a file that cannot be written" "cannot write '/nix/dat.prom'" --prometheus /nix/dat.prom
 prometheus_refuses_what_is_no_file
 result $? "--prometheus replaces only a regular file"
+prometheus_goes_on
+result $? "--prometheus --watch goes on without an adapter, the driver or the directory"
+prometheus_empties_a_file
+result $? "--prometheus leaves no samples of an adapter that is not there"
 expect "counters of an unknown adapter" 1 "no RDMA adapter 'nix'" "$info" --stats nix
 json "the counters as JSON" --stats
 json "the list as JSON"

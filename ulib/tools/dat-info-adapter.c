@@ -95,16 +95,19 @@ int adapter_list(struct adapter **list)
 	return n;
 }
 
-/* Find an adapter by name.  The driver accepts "rxe0:1" as a name for "rxe0". */
+int adapter_is(const char *adapter, const char *name)
+{
+	size_t len = strlen(adapter);
+
+	return !strncmp(name, adapter, len) && (!name[len] || !strcmp(name + len, ":1"));
+}
+
 struct adapter *adapter_find(struct adapter *list, int n, const char *name)
 {
-	size_t len = strlen(name);
 	int i;
 
-	if (len > 2 && !strcmp(name + len - 2, ":1"))
-		len -= 2;
 	for (i = 0; i < n; i++)
-		if (!strncmp(list[i].name, name, len) && !list[i].name[len])
+		if (adapter_is(list[i].name, name))
 			return &list[i];
 	return NULL;
 }

@@ -64,7 +64,7 @@ static void read_adapter(struct reading *r, const char *line)
 	struct counts *row;
 
 	fdinfo_word(line, "name", name, sizeof(name));
-	if (r->name && strcmp(r->name, name))
+	if (r->name && !adapter_is(name, r->name))
 		return;
 	row = row_add(r->s);
 	strcpy(row->adapter, name);
@@ -143,7 +143,7 @@ static void read_file(const char *fd, FILE *f, void *arg)
 
 	while (getline(&line, &size, f) > 0)
 		if (!user_ia_line(&ia, line) && ia.adapter[0] &&
-		    (!r->name || !strcmp(r->name, ia.adapter)))
+		    (!r->name || adapter_is(ia.adapter, r->name)))
 			read_object(r, fd, ia.adapter, line);
 	free(line);
 }

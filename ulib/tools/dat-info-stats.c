@@ -188,39 +188,76 @@ static void stats_json(const struct sample *s, const struct sample *old)
 
 /* ---- Once, or again and again ---- */
 
-/* Print @s.  Returns the exit status of the program. */
-static int show(const struct stats_how *how, const struct sample *s, const struct sample *old)
-{
-	int ret;
+/*
+ * struct run - a run of --stats or --prometheus
+ * @how: what to print
+ * @old: previous sample; its @ns is 0 if there is none
+ * @missing: why the last sample has no adapter: 0 if it has one, 1 if there is none, or the
+ *	negative errno of the driver
+ * @unwritten: 0, or the negative errno of the last write of the file
+ */
+struct run {
+	const struct stats_how	*how;
+	struct sample		old;
+	int			missing;
+	int			unwritten;
+};
 
-	if (how->file) {
-		ret = prom_write(s, how->file);
-		if (ret)
-			tool_warn("cannot write '%s': %s", how->file, strerror(-ret));
-		return ret ? 1 : 0;
-	}
+/* Read a sample, and report why it has no adapter, unless the previous one had none either. */
+static void get(struct run *r, struct sample *s)
+{
+	int before = r->missing;
+
+	r->missing = sample_get(s, r->how->name, !r->how->file);
+	if (!r->missing && (!s->n || s->row[0].pid))
+		r->missing = 1;
+	if (!r->missing || r->missing == before)
+		return;
+	if (r->missing < 0)
+		tool_warn("the driver can't be asked: %s: 'dat-info --check' finds out why",
+			  strerror(-r->missing));
+	else if (r->how->name)
+		tool_warn("there is no RDMA adapter '%s', or the driver is too old to count: 'dat-info -l' lists the names",
+			  r->how->name);
+	else
+		tool_warn(NO_ADAPTERS);
+}
+
+/* Write the file, without samples if there is no adapter.  Report a failure when it begins. */
+static void put(struct run *r, const struct sample *s)
+{
+	int before = r->unwritten;
+
+	r->unwritten = prom_write(s, r->how->file);
+	if (r->unwritten && r->unwritten != before)
+		tool_warn("cannot write '%s': %s", r->how->file, strerror(-r->unwritten));
+}
+
+static void show(const struct stats_how *how, const struct sample *s, const struct sample *old)
+{
 	if (how->json)
 		stats_json(s, old);
 	else
 		stats_text(s, old);
 	fflush(stdout);
-	return 0;
 }
 
-/* Read a sample.  Returns 0, or -1 after printing an error. */
-static int get(const struct stats_how *how, struct sample *s)
+/* Read a sample and print it.  Returns the exit status of the program. */
+static int once(struct run *r)
 {
-	int ret = sample_get(s, how->name, !how->file);
+	struct sample s;
 
-	if (!ret && s->n && !s->row[0].pid)
-		return 0;
-	if (!ret && how->name)
-		tool_warn("there is no adapter '%s', or the driver is too old to count: 'dat-info' lists the adapters",
-			  how->name);
-	else
-		tool_warn("there are no adapters: 'dat-info --check' finds out why");
-	sample_put(s);
-	return -1;
+	get(r, &s);
+	if (r->how->file)
+		put(r, &s);
+	else if (!r->missing)
+		show(r->how, &s, r->old.ns ? &r->old : NULL);
+	sample_put(&r->old);
+	/* Counters may begin anew after this, so the next sample has no rates. */
+	if (r->missing)
+		sample_put(&s);
+	r->old = s;
+	return r->missing || r->unwritten ? 1 : 0;
 }
 
 /* Wait until @ns, on the monotonic clock.  Returns whether a signal in @set asks to end. */
@@ -240,29 +277,30 @@ static int interrupted(const sigset_t *set, uint64_t ns)
 
 int stats_run(const struct stats_how *how)
 {
-	struct sample old, new;
+	const uint64_t interval = (uint64_t)how->seconds * 1000000000;
+	uint64_t next = tool_now_ns(), now;
+	struct run r = { .how = how };
 	sigset_t set;
-	uint64_t next;
 	int ret;
 
 	if (how->seconds && how->json)
 		json_one_line();
-	if (get(how, &new))
-		return 1;
-	ret = show(how, &new, NULL);
+	ret = once(&r);
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	if (how->seconds)
 		sigprocmask(SIG_BLOCK, &set, NULL);
-	for (next = new.ns; !ret && how->seconds;) {
-		next += (uint64_t)how->seconds * 1000000000;
+	while (how->seconds) {
+		next += interval;
+		now = tool_now_ns();
+		/* After a stop, as by Ctrl-Z, do not make up for the outputs that were missed. */
+		if (next < now)
+			next = now + interval;
 		if (interrupted(&set, next))
 			break;
-		old = new;
-		ret = get(how, &new) ? 1 : show(how, &new, &old);
-		sample_put(&old);
+		ret = once(&r);
 	}
-	sample_put(&new);
+	sample_put(&r.old);
 	return ret;
 }

@@ -18,7 +18,6 @@
 #include "text.h"
 
 #define COLUMNS	6
-#define NO_ADAPTERS "there are no adapters: 'dat-info --check' finds out why"
 
 /*
  * struct entry - a name that can be opened, or the name on the command line
@@ -301,25 +300,15 @@ static int show_names(void)
 /* Show the counters of an adapter, which may have another name in dat.conf, or of all adapters. */
 static int show_stats(struct stats_how *how)
 {
-	const struct adapter *adapter = NULL;
 	const struct entry *e;
 	struct names names;
-	int ret = 1;
+	int ret;
 
 	names_get(&names, adapter_names);
-	if (how->name) {
-		e = find(&names, how->name);
-		adapter = e ? e->adapter : adapter_find(names.list, names.driver, how->name);
-	}
-	if (names.driver <= 0) {
-		tool_warn(NO_ADAPTERS);
-	} else if (how->name && !adapter) {
-		tool_warn("there is no RDMA adapter '%s': 'dat-info -l' lists the names",
-			  how->name);
-	} else {
-		how->name = adapter ? adapter->name : NULL;
-		ret = stats_run(how);
-	}
+	e = how->name ? find(&names, how->name) : NULL;
+	if (e && e->line && e->line->alias)
+		how->name = e->line->params;
+	ret = stats_run(how);
 	names_put(&names);
 	return ret;
 }

@@ -46,6 +46,8 @@ void json_null(const char *key);
 
 /* ---- dat-info-adapter.c: adapters of the driver ---- */
 
+#define NO_ADAPTERS "there are no adapters: 'dat-info --check' finds out why"
+
 /*
  * struct adapter - an adapter that the driver lists
  * @name: name of the adapter in the driver; never a name from dat.conf
@@ -68,6 +70,11 @@ struct adapter {
  */
 int adapter_names(struct adapter **list);
 int adapter_list(struct adapter **list);
+/*
+ * Returns whether the driver opens the adapter @adapter by @name: it accepts "rxe0:1" as a name for
+ * "rxe0".
+ */
+int adapter_is(const char *adapter, const char *name);
 struct adapter *adapter_find(struct adapter *list, int n, const char *name);
 /* Open and query the adapter @a->name.  Sets all other fields except @active. */
 void adapter_query(struct adapter *a);
@@ -225,7 +232,7 @@ struct sample {
 
 /*
  * Read all counters, or those of the adapter @name; without @objects only those of adapters.
- * Returns 0, or a negative errno if the driver cannot be opened.
+ * Returns 0, or a negative errno and no rows if the driver cannot be opened.
  */
 int sample_get(struct sample *s, const char *name, int objects);
 void sample_put(struct sample *s);
@@ -246,7 +253,12 @@ struct stats_how {
 	const char	*file;
 };
 
-/* Print counters until SIGINT or SIGTERM, or once.  Returns the exit status of the program. */
+/*
+ * Print counters once, or until SIGINT or SIGTERM.  With @seconds, a missing adapter or driver and
+ * a failed write are reported when they begin, and do not end the program.  Without an adapter, the
+ * Prometheus file has no samples, and nothing else is printed.  Returns the exit status of the
+ * program, which is that of the last output.
+ */
 int stats_run(const struct stats_how *how);
 /* Write the totals in the format of Prometheus.  Returns 0 or a negative errno. */
 int prom_write(const struct sample *s, const char *file);
