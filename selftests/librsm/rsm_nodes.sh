@@ -84,7 +84,7 @@ nodes load "$tmp/good"
 refused 1 'node 65 rdma0 10.1.0.1\n' && refused 1 'node -1 rdma0 10.1.0.1\n' &&
 	refused 1 'node x rdma0 10.1.0.1\n' && refused 2 '\nlocal 65\n' &&
 	refused 2 'local 1\nlocal 2\n' && refused 1 'node 1 rdma 10.1.0.1\n' &&
-	refused 1 'node 1 loopback 10.1.0.1\n' && refused 1 'node 1 rdma0x 10.1.0.1\n' &&
+	refused 1 'node 1 loopback 10.1.0.1\n' && refused 1 'node 1 rdma0x 10.1.0.1\n' && refused 1 'node 1 rdma0x1 10.1.0.1\n' &&
 	refused 1 'node 1 rdma0 10.1.0\n' && refused 1 'node 1 rdma0 host.example\n' &&
 	refused 1 'node 1 rdma0\n' && refused 1 'node 1 rdma0 10.1.0.1 10.1.0.2\n' &&
 	refused 1 'local\n' && refused 1 'nodes 1 rdma0 10.1.0.1' &&

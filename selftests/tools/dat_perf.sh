@@ -151,6 +151,8 @@ the_next_address() {
 sizes_in_the_given_order() {
 	serve || return 1
 	measure --iters 20 --size 64,1M,4k,64 && [ "$(column 1)" = "64 1048576 4096 64" ] || return 1
+	# Numbers are decimal, or hexadecimal after 0x, and never octal.
+	measure --iters 0x14 --size 010 && [ "$(column 1) $(column 2)" = "10 20" ] || return 1
 	for op in send write read; do
 		measure --iters 20 --op $op --test bw --eps 2 --size 1,65536 &&
 			[ "$(column 1)" = "1 65536" ] || return 1
@@ -351,7 +353,7 @@ wrong_durations() {
 
 wrong_options() {
 	local option value
-	for value in -1 '' 1x ' 1' 4294967297; do
+	for value in -1 +1 '' 1x 0x ' 1' 4294967297; do
 		refused "--iters wants a number from 1 to 10000000, not '$value'" -n "$value" "$host" ||
 			return 1
 	done

@@ -370,7 +370,7 @@ link_is_shown
 result $? "the link of the port is shown"
 usage "an unknown option" "there is no option --nix" --nix
 usage "an option without its argument" "--watch wants an argument" --stats --watch
-usage "a time that is no number" "not 'soon'" --stats --watch soon
+usage "a time that is no number" "--watch wants a number from 1 to 86400, not 'soon'" --stats --watch soon
 usage "options that exclude each other" "exclude each other" --stats --check
 usage "two adapters" "'two'" one two
 server_is_listed

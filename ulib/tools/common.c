@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Copyright (c) The dat authors
 #define _GNU_SOURCE
-#include <errno.h>
 #include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -80,20 +79,6 @@ uint64_t tool_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-unsigned long tool_number(const char *text, const char *option, unsigned long min,
-			  unsigned long max)
-{
-	unsigned long n;
-	char *end;
-
-	errno = 0;
-	n = strtoul(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || n < min || n > max)
-		tool_usage("%s wants a number from %lu to %lu, not '%s'; see %s --help", option, min,
-			   max, text, tool_prog);
-	return n;
 }
 
 static void first_adapter(char name[TOOL_NAME_SIZE])

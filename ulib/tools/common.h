@@ -53,8 +53,6 @@ void tool_check(DAT_RETURN rc, const char *what);
 const char *tool_strerror(DAT_RETURN rc);
 
 uint64_t tool_now_ns(void);
-unsigned long tool_number(const char *text, const char *option, unsigned long min,
-			  unsigned long max);
 
 /* Open the adapter @name, or the first adapter if @name is NULL. */
 void tool_open(struct tool *t, const char *name, DAT_COUNT qlen);

@@ -106,7 +106,7 @@ static void parse_one(int c, struct cp_opt *opt)
 		opt->device = optarg;
 		break;
 	case 'p':
-		opt->port = tool_number(optarg, "--port", 1, 65535);
+		opt->port = opt_number(PROG, "--port", optarg, 1, 65535);
 		break;
 	case 'q':
 		opt->quiet = 1;

@@ -2,7 +2,6 @@
 // Copyright (c) The dat authors
 /* The command line of dat-info. */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,17 +46,6 @@ static const struct option long_options[] = {
 	{ "version",	no_argument,		NULL, OPT_VERSION },
 	{ NULL,		0,			NULL, 0 },
 };
-
-static unsigned int seconds_of(const char *text)
-{
-	unsigned long n;
-	char *end;
-
-	n = strtoul(text, &end, 10);
-	if (!isdigit((unsigned char)text[0]) || *end || !n || n > 86400)
-		opt_wrong("dat-info", "--watch needs a number of seconds from 1 to 86400, not '%s'", text);
-	return (unsigned int)n;
-}
 
 /* Check the options against each other. */
 static void options_check(const struct options *o)
@@ -106,7 +94,8 @@ void options_get(struct options *o, int argc, char **argv)
 			o->stats = 1;
 			break;
 		case 'w':
-			o->how.seconds = seconds_of(optarg);
+			o->how.seconds = (unsigned int)opt_number("dat-info", "--watch", optarg,
+								     1, 86400);
 			break;
 		case 'h':
 			fputs(usage_text, stdout);

@@ -2,7 +2,6 @@
 // Copyright (c) The dat authors
 /* Options of dat-perf, and the check of their combination. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,15 +59,7 @@ static void usage(void)
 
 static uint32_t number(const char *option, uint32_t min, uint32_t max)
 {
-	unsigned long n;
-	char *end;
-
-	errno = 0;
-	n = strtoul(optarg, &end, 0);
-	if (errno || *optarg < '0' || *optarg > '9' || *end || n < min || n > max)
-		opt_wrong(tool_prog, "%s wants a number from %u to %u, not '%s'", option, min, max,
-			  optarg);
-	return (uint32_t)n;
+	return (uint32_t)opt_number(tool_prog, option, optarg, min, max);
 }
 
 static unsigned int find_name(const char *const *names, unsigned int n, const char *option)

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Copyright (c) The dat authors
 /* Sizes of messages: the lists of --size and --all-sizes. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "dat-perf.h"
+#include "opt.h"
 
 #define LARGEST_OF_ALL	(1U << 20)
 
@@ -14,17 +12,15 @@ static uint32_t parse_one(const char *text, char **end)
 	unsigned long n;
 	int shift = 0;
 
-	if (*text < '0' || *text > '9')
+	if (opt_parse_number(text, end, MAX_SIZE, &n))
 		return 0;
-	errno = 0;
-	n = strtoul(text, end, 0);
 	if (**end == 'K' || **end == 'k')
 		shift = 10;
 	else if (**end == 'M' || **end == 'm')
 		shift = 20;
 	if (shift)
 		(*end)++;
-	return errno || n > MAX_SIZE >> shift ? 0 : (uint32_t)n << shift;
+	return n > MAX_SIZE >> shift ? 0 : (uint32_t)n << shift;
 }
 
 int perf_sizes_parse(const char *text, struct perf_sizes *s)

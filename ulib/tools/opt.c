@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Copyright (c) The dat authors
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,4 +79,28 @@ int opt_next(const char *prog, int argc, char **argv, const struct option *table
 	if (c == '?' || c == ':')
 		report(prog, c, argv[optind - 1], table);
 	return c;
+}
+
+int opt_parse_number(const char *text, char **end, unsigned long max, unsigned long *n)
+{
+	int hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+
+	/* strtoul() also takes blanks and a sign. */
+	if (*text < '0' || *text > '9')
+		return -1;
+	errno = 0;
+	*n = strtoul(text, end, hex ? 16 : 10);
+	return errno || *n > max ? -1 : 0;
+}
+
+unsigned long opt_number(const char *prog, const char *option, const char *text,
+			 unsigned long min, unsigned long max)
+{
+	unsigned long n;
+	char *end;
+
+	if (opt_parse_number(text, &end, max, &n) || *end || n < min)
+		opt_wrong(prog, "%s wants a number from %lu to %lu, not '%s'", option, min, max,
+			  text);
+	return n;
 }

@@ -20,4 +20,14 @@ int opt_next(const char *prog, int argc, char **argv, const struct option *table
 void opt_wrong(const char *prog, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
 
+/*
+ * Parse a number at the begin of @text, which is decimal, or hexadecimal after 0x.  Sets *@end to
+ * what follows it.  Returns 0, or -1 if there is no number or it exceeds @max.
+ */
+int opt_parse_number(const char *text, char **end, unsigned long max, unsigned long *n);
+
+/* Returns the number @text of @option.  If it is not from @min to @max, exits as opt_wrong() does. */
+unsigned long opt_number(const char *prog, const char *option, const char *text,
+			 unsigned long min, unsigned long max);
+
 #endif /* TOOLS_OPT_H */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "opt.h"
 #include "rsm-nodes.h"
 
 #define BLANKS		" \t\r\n"
@@ -38,14 +39,13 @@ static void __attribute__((noreturn)) bad_line(const struct nodes *n, const char
 	die("%s:%u: %s", n->name, n->line, why);
 }
 
+/* Numbers of the file are decimal. */
 static int number(const char *word, unsigned long max, uint32_t *out)
 {
 	unsigned long value;
 	char *end;
 
-	errno = 0;
-	value = strtoul(word, &end, 10);
-	if (*word < '0' || *word > '9' || *end || errno || value > max)
+	if (word[strspn(word, "0123456789")] || opt_parse_number(word, &end, max, &value) || *end)
 		return -1;
 	*out = (uint32_t)value;
 	return 0;

@@ -2,7 +2,6 @@
 // Copyright (c) The dat authors
 /* Options of rsm-perf, and the check of their combination. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,26 +41,9 @@ static const char usage_text[] =
 "\n"
 "MB are 2^20 bytes.\n";
 
-static unsigned long number(const char *text, char **end, const char *option, unsigned long min,
-			    unsigned long max)
+static unsigned long number(const char *option, unsigned long min, unsigned long max)
 {
-	unsigned long n;
-
-	errno = 0;
-	n = strtoul(text, end, 0);
-	if (errno || *end == text || *text == '-' || n < min || n > max)
-		wrong("%s wants a number from %lu to %lu, not '%s'", option, min, max, text);
-	return n;
-}
-
-static unsigned long whole_number(const char *option, unsigned long min, unsigned long max)
-{
-	char *end;
-	unsigned long n = number(optarg, &end, option, min, max);
-
-	if (*end)
-		wrong("%s wants a number from %lu to %lu, not '%s'", option, min, max, optarg);
-	return n;
+	return opt_number(PROG, option, optarg, min, max);
 }
 
 static int find_name(const char *const *names, int n, const char *option)
@@ -76,15 +58,15 @@ static int find_name(const char *const *names, int n, const char *option)
 
 static void parse_import(struct perf_opt *o)
 {
+	unsigned long node, segment;
 	char *end;
 
+	if (opt_parse_number(optarg, &end, RSM_MAX_NODE, &node) || *end != ':' ||
+	    opt_parse_number(end + 1, &end, UINT32_MAX, &segment) || *end || !segment)
+		wrong("--import wants NODE:ID, with a NODE up to %d, not '%s'", RSM_MAX_NODE, optarg);
 	o->remote = 1;
-	o->node = (rsm_node_id_t)number(optarg, &end, "--import", 0, RSM_MAX_NODE);
-	if (*end != ':')
-		wrong("--import wants NODE:ID, not '%s'", optarg);
-	o->segment = (rsm_memseg_id_t)number(end + 1, &end, "--import", 1, UINT32_MAX);
-	if (*end)
-		wrong("--import wants NODE:ID, not '%s'", optarg);
+	o->node = (rsm_node_id_t)node;
+	o->segment = (rsm_memseg_id_t)segment;
 }
 
 static const struct option long_options[] = {
@@ -111,13 +93,13 @@ static const struct option long_options[] = {
 static int parse_number(int c, struct perf_opt *o)
 {
 	if (c == 's')
-		o->size = whole_number("--size", 1, MAX_SIZE);
+		o->size = number("--size", 1, MAX_SIZE);
 	else if (c == 'e')
-		o->entries = whole_number("--entries", 1, RSM_MAX_SGIOREQS);
+		o->entries = number("--entries", 1, RSM_MAX_SGIOREQS);
 	else if (c == 'g')
-		o->gap = whole_number("--gap", 0, MAX_SIZE);
+		o->gap = number("--gap", 0, MAX_SIZE);
 	else if (c == 'n')
-		o->iters = whole_number("--iters", 1, MAX_ITERS);
+		o->iters = number("--iters", 1, MAX_ITERS);
 	else
 		return 0;
 	return 1;

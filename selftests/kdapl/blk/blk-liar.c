@@ -18,6 +18,7 @@
 
 #include "blk_proto.h"
 #include "common.h"
+#include "opt.h"
 
 #define DATA_SIZE	65536
 #define MESSAGE_SIZE	64	/* larger than struct datblk_request */
@@ -448,7 +449,7 @@ static int parse(int argc, char **argv, const char **device)
 	if (c != -1 || argc - optind != 2)
 		tool_usage("blk-liar [-d IA] [-r] HOST PORT");
 	host = argv[optind];
-	port = (unsigned int)tool_number(argv[optind + 1], "PORT", 1, 65535);
+	port = (unsigned int)opt_number(tool_prog, "PORT", argv[optind + 1], 1, 65535);
 	return read_only;
 }
 

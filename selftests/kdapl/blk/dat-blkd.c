@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "opt.h"
 #include "dat-blkd.h"
 
 #define MAX_CLIENTS	8
@@ -830,17 +831,17 @@ static void parse(int argc, char **argv, struct options *opt)
 
 	while ((c = getopt_long(argc, argv, "d:hp:r", longs, NULL)) >= 0) {
 		if (c == 'a') {
-			opt->after = tool_number(optarg, "--after", 0, 1UL << 40);
+			opt->after = opt_number(tool_prog, "--after", optarg, 0, 1UL << 40);
 		} else if (c == 'd') {
 			opt->device = optarg;
 		} else if (c == 'f') {
 			fault_option(opt, optarg);
 		} else if (c == 'p') {
-			opt->port = (unsigned int)tool_number(optarg, "--port", 1, 65535);
+			opt->port = (unsigned int)opt_number(tool_prog, "--port", optarg, 1, 65535);
 		} else if (c == 'r') {
 			opt->read_only = 1;
 		} else if (c == 's') {
-			opt->probe = (unsigned int)tool_number(optarg, "--probe", 1, 86400);
+			opt->probe = (unsigned int)opt_number(tool_prog, "--probe", optarg, 1, 86400);
 		} else {
 			fputs(usage, c == 'h' ? stdout : stderr);
 			exit(c == 'h' ? 0 : 2);

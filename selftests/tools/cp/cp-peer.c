@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "dat-cp.h"
+#include "opt.h"
 
 #define RECVS		32
 #define PATIENCE_MS	20000
@@ -326,18 +327,18 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		tool_usage("see its source");
 	host = argv[1];
-	port = (unsigned int)tool_number(argv[2], "PORT", 1, 65535);
+	port = (unsigned int)opt_number(tool_prog, "PORT", argv[2], 1, 65535);
 	if (!strcmp(argv[3], "serve")) {
 		serve();
 		return 0;
 	}
 	if (!strcmp(argv[3], "flood")) {
-		flood((unsigned int)tool_number(arg, "N", 1, 4096));
+		flood((unsigned int)opt_number(tool_prog, "N", arg, 1, 4096));
 		return 0;
 	}
 	link_connect(&l);
 	if (!strcmp(argv[3], "torn"))
-		torn(&l, (unsigned int)tool_number(arg, "N", 1, 1000));
+		torn(&l, (unsigned int)opt_number(tool_prog, "N", arg, 1, 1000));
 	else if (!strcmp(argv[3], "name"))
 		name(&l, arg);
 	else if (!strcmp(argv[3], "reach"))

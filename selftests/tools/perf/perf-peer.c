@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "opt.h"
 
 #define RECVS		16
 #define BYTES		256	/* of a message */
@@ -211,14 +212,14 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		tool_usage("see its source");
 	host = argv[1];
-	port = (unsigned int)tool_number(argv[2], "PORT", 1, 65535);
+	port = (unsigned int)opt_number(tool_prog, "PORT", argv[2], 1, 65535);
 	tool_open(&tool, NULL, 1024);
 	tool_alloc(&tool, &mem, 2 * BYTES, TOOL_LOCAL);
 	if (!strcmp(argv[3], "hello"))
 		hellos();
 	else if (!strcmp(argv[3], "header") && argc == 6)
-		client_header((uint32_t)tool_number(argv[4], "SIZE", 0, UINT32_MAX),
-			      tool_number(argv[5], "LEN", 0, BYTES));
+		client_header((uint32_t)opt_number(tool_prog, "SIZE", argv[4], 0, UINT32_MAX),
+			      opt_number(tool_prog, "LEN", argv[5], 0, BYTES));
 	else if (!strcmp(argv[3], "serve") && argc == 5)
 		serve(argv[4]);
 	else
