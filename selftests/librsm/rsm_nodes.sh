@@ -219,7 +219,7 @@ wrong() {
 
 wrong "a command is missing" && wrong "no command 'frobnicate'" frobnicate &&
 	wrong "no use for 'more'" show more && wrong "no option --nonsense" show --nonsense &&
-	wrong "no option -x" -jx show && wrong "several options" --for key &&
+	wrong "no option -x" -jx show && wrong "ambiguous" --for key &&
 	wrong "takes no argument" show --json=yes && wrong "is for show and status" load --json &&
 	wrong "is for keygen" --force show && wrong "is for key" keygen --forget &&
 	wrong "takes no FILE" key --forget "$key" && wrong "on or off" trust-network &&

@@ -362,7 +362,7 @@ wrong_options() {
 			return 1
 	done
 	refused 'there is no option --frobnicate' --frobnicate "$host" &&
-		refused '--p may be several options' --p 1 "$host" &&
+		refused '--p is ambiguous' --p 1 "$host" &&
 		refused '--srq takes no argument' --srq=1 "$host" &&
 		refused 'there is no option -Z' --json -Zr "$host" &&
 		refused '--iters wants an argument' --iters &&

@@ -427,7 +427,7 @@ expect "a malformed line is reported" 1 "$conf:2: fewer than 8 fields" with_conf
 expect "a missing library is reported" 1 "$conf:3: libnix.so.1" with_conf "$info" --check
 DAT_OVERRIDE=$conf json "JSON with any name"
 well_worded
-result $? "each finding ends in what to do"
+result $? "each problem has advice"
 
 chmod 600 /dev/dat
 expect "no permission names the group" 1 "group 'rdma'" as_nobody "$info" --check

@@ -20,7 +20,7 @@ static const char usage_text[] =
 "                                         write the counters of adapters to FILE\n"
 "\n"
 "  -a, --all           all adapters with their attributes, limits and users\n"
-"  -c, --check         test the set-up; what is wrong ends in what to do\n"
+"  -c, --check         test the set-up; print advice for each problem\n"
 "  -j, --json          one JSON document; with --watch one on each line\n"
 "  -l, --list          the names that can be opened, one on each line\n"
 "  -p, --prometheus FILE  text format of Prometheus; - is standard output\n"

@@ -35,10 +35,10 @@ static const char usage_text[] =
 "  -w, --window N      messages under way on a connection in bw, 1 to %u (64)\n"
 "  -Q, --cq-mod N      in bw one message in N reports its completion (1)\n"
 "  -e, --event         wait for events instead of polling\n"
-"  -P, --poller USEC   let the driver look at what is posted; it sleeps after USEC\n"
-"                      without a post, 1 to %u\n"
-"  -B, --busy-poll USEC  look at the device instead of being notified, for USEC at a\n"
-"                      time, 1 to %u\n"
+"  -P, --poller USEC   a thread of the driver polls for posts, and sleeps after\n"
+"                      USEC without a post, 1 to %u\n"
+"  -B, --busy-poll USEC  poll the device instead of waiting for its interrupts,\n"
+"                      for USEC at a time, 1 to %u\n"
 "  -d, --device IA     adapter, see 'rdma link show' (the first one)\n"
 "  -p, --port N        connection qualifier of the server (%u)\n"
 "  -H, --histogram     how many messages took how long, after each row (lat)\n"
@@ -199,11 +199,11 @@ static void parse_arg(int c, struct perf_args *a)
 const char *perf_opt_wrong(const struct perf_opt *o)
 {
 	if (o->srq && o->op != OP_SEND)
-		return "--srq is for --op send: of RDMA the server receives nothing";
+		return "--srq is for --op send: RDMA consumes no receives of the server";
 	if (o->srq && o->test == TEST_RECV)
 		return "--srq is not for --test syscalls, where the server sends";
 	if (o->test == TEST_RECV && o->op != OP_SEND)
-		return "--test syscalls is for --op send: of RDMA nobody receives anything";
+		return "--test syscalls is for --op send: RDMA consumes no receives";
 	if (o->bidir && o->test != TEST_BW)
 		return "--bidirectional is for --test bw";
 	if (o->test == TEST_RECV && !o->iters)
@@ -211,7 +211,7 @@ const char *perf_opt_wrong(const struct perf_opt *o)
 	if (o->cq_mod > 1 && o->test != TEST_BW)
 		return "--cq-mod is for --test bw";
 	if (o->cq_mod > o->window)
-		return "--cq-mod must not exceed --window, or nothing would say that it is free";
+		return "--cq-mod must not exceed --window, or no completion would free the window";
 	return NULL;
 }
 

@@ -104,7 +104,7 @@ void perf_header(const struct perf *p)
 	if (o->poller)
 		printf(", driver's poller");
 	if (o->busy)
-		printf(", looking at the device");
+		printf(", polling the device");
 	if (o->bidir)
 		printf(", both directions together");
 	if (o->cq_mod > 1)

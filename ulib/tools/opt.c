@@ -65,7 +65,7 @@ static void __attribute__((noreturn)) report(const char *prog, int c, char *word
 		opt_wrong(prog, "there is no option -%c", optopt);
 	for (; table->name; table++)
 		likely += len > 2 && !strncmp(word + 2, table->name, len - 2);
-	opt_wrong(prog, likely > 1 ? "%s may be several options" : "there is no option %s", word);
+	opt_wrong(prog, likely > 1 ? "%s is ambiguous" : "there is no option %s", word);
 }
 
 int opt_next(const char *prog, int argc, char **argv, const struct option *table)

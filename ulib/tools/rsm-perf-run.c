@@ -89,7 +89,7 @@ static void vector_init(struct perf *p)
 	};
 }
 
-/* Tell the thread that shows the progress how many calls have been made.  A store costs nothing. */
+/* Tell the thread that shows the progress how many calls have been made. */
 static inline void made(struct perf *p, unsigned long n)
 {
 	__atomic_store_n(&p->done, n, __ATOMIC_RELAXED);
