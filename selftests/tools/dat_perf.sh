@@ -351,6 +351,18 @@ wrong_durations() {
 		refused 'for no --duration' --test syscalls --duration 1 "$host"
 }
 
+# All that the client tells the server, or that only the client prints, is not for a server.
+options_of_a_client() {
+	local option
+	for option in --op=send --test=lat --size=64 --all-sizes --bidirectional --iters=1 --duration=1 \
+		--eps=2 --idle=1 --srq --window=2 --cq-mod=1 --event --poller=1 --busy-poll=1 \
+		--histogram --json --json-file="$tmp/json" --progress; do
+		refused "^dat-perf: ${option%%=*} is for a client: HOST is missing;" --keep "$option" \
+			--port 1 || return 1
+	done
+	refused '--progress is for a client' --progress --json-file /nix/file
+}
+
 wrong_options() {
 	local option value
 	for value in -1 +1 '' 1x 0x ' 1' 4294967297; do
@@ -378,7 +390,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..22"
+echo "1..23"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -401,6 +413,8 @@ wrong_sizes
 result wrong_sizes_are_refused
 wrong_options
 result a_wrong_option_takes_one_line_and_a_hint
+options_of_a_client
+result options_of_a_client_are_refused_without_host
 a_duration
 result a_test_of_a_duration_takes_this_time
 wrong_durations

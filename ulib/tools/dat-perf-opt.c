@@ -12,13 +12,15 @@
 #include "text.h"
 
 #define DEFAULT_ITERS	1000
+#define SERVER_OPTIONS	"kdp"
 
 const char *const perf_op_names[] = { "send", "write", "read" };
 const char *const perf_test_names[] = { "lat", "bw", "recv" };
 
 static const char usage_text[] =
-"usage: dat-perf [--keep] [OPTION]...        serve one client, or all with --keep\n"
-"       dat-perf [OPTION]... HOST            measure against the server at HOST\n"
+"usage: dat-perf [--keep] [--device IA] [--port N]\n"
+"                                     serve one client, or all with --keep\n"
+"       dat-perf [OPTION]... HOST     measure against the server at HOST\n"
 "\n"
 "  -o, --op OP         send, write or read (send)\n"
 "  -t, --test TEST     lat: ping-pong; bw: as fast as the window allows;\n"
@@ -232,6 +234,16 @@ static void set_sizes(struct perf *p)
 	p->opt.size = perf_sizes_largest(s);
 }
 
+/* Refuse @option, which is one of a client, or 0.  The client sends the server what it needs. */
+static void check_server(int option)
+{
+	const struct option *o;
+
+	for (o = long_options; option && o->name; o++)
+		if (o->val == option)
+			opt_wrong(tool_prog, "--%s is for a client: HOST is missing", o->name);
+}
+
 static void check(struct perf *p)
 {
 	const char *why;
@@ -254,7 +266,7 @@ static void check(struct perf *p)
 
 void perf_options(int argc, char **argv, struct perf *p)
 {
-	int c;
+	int c, of_client = 0;
 
 	p->opt = (struct perf_opt) { .window = 64, .cq_mod = 1, .eps = 1 };
 	p->args = (struct perf_args) { .port = PERF_PORT };
@@ -265,10 +277,14 @@ void perf_options(int argc, char **argv, struct perf *p)
 		}
 		if (!parse_opt(c, p))
 			parse_arg(c, &p->args);
+		if (!of_client && (c >= OPT_LONG || !strchr(SERVER_OPTIONS, c)))
+			of_client = c;
 	}
 	if (argc - optind > 1)
 		opt_wrong(tool_prog, "'%s' follows the host '%s'", argv[optind + 1], argv[optind]);
 	p->args.host = argv[optind];
+	if (!p->args.host)
+		check_server(of_client);
 	set_sizes(p);
 	check(p);
 }
