@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (c) The dat authors
 #
-# Run the commands of Documentation/tracing.rst for some seconds each, beside dat-perf, and look for
+# Run the commands of Documentation/tracing.rst, each beside whole transfers of dat-perf, and look for
 # what they print.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/common/wait.sh
@@ -13,7 +13,6 @@ export LD_LIBRARY_PATH=$bin
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
 host=${host:-127.0.0.1}
 port=18760
-seconds=4
 n=0
 server=
 tmp=$(mktemp -d)
@@ -42,29 +41,44 @@ commands() {
 	done <"$page"
 }
 
-# The commands of the page call this in place of the program, so that they end.
+# The commands of the page call this in place of the program.  It replaces the shell, so that a signal
+# to the job reaches it, and it prints a line each second, so that one sees when it runs.
 bpftrace() { # -e PROGRAM
-	timeout 200 "$program" "$1" "$2 interval:s:$seconds { exit(); }"
+	exec timeout 500 "$program" "$1" "$2 interval:s:1 { printf(\"running\\n\"); }"
 }
 
-# Connect, send and disconnect again and again while process $1 runs.
-traffic() { # PID
-	while kill -0 "$1" 2>/dev/null; do
-		"$bin/dat-perf" --port $port --event --iters 100 "$host" >/dev/null 2>"$tmp/client"
+# runs PID N: wait until process PID has run for N more seconds.  It first compiles its program, which
+# takes long under emulation.
+runs() {
+	local n i
+	n=$(grep -c '^running$' "$tmp/out")
+	for ((i = 0; i < 10; i++)); do
+		kill -0 "$1" 2>/dev/null || return 1
+		! seen "$tmp/out" '^running$' $((n + $2)) || return 0
+	done
+	return 1
+}
+
+# Connect, send and disconnect twice.
+traffic() {
+	local i
+	for i in 1 2; do
+		echo "transfer $i" >"$tmp/client"
+		timeout 100 "$bin/dat-perf" --port $port --event --iters 100 "$host" >/dev/null \
+			2>>"$tmp/client" || return 1
 	done
 }
 
-# run COMMAND: run a command of the page, with traffic as soon as it has been compiled, since that
-# takes long under emulation.
+# run COMMAND: run a command of the page before, during and after the traffic, and end it like Ctrl-C.
 run() {
-	local pid i
+	local pid rc
+	: >"$tmp/out"
 	eval "$1" >"$tmp/out" 2>"$tmp/err" &
 	pid=$!
-	for ((i = 0; i < 10; i++)); do
-		if ! kill -0 $pid 2>/dev/null || seen "$tmp/out" '^Attaching'; then break; fi
-	done
-	traffic $pid
-	wait $pid
+	runs $pid 2 && traffic && runs $pid 2
+	rc=$?
+	kill -INT $pid
+	wait $pid && [ $rc = 0 ]
 }
 
 # prints NAME NUMBER TEXT...: run the command of that number; each TEXT is in a line that it prints.
