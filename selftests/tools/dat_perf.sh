@@ -69,7 +69,7 @@ measure() {
 refused() {
 	local text=$1 rc lines
 	shift
-	"$bin/dat-perf" "$@" >"$tmp/refused.out" 2>"$tmp/refused.log"
+	timeout 60 "$bin/dat-perf" "$@" >"$tmp/refused.out" 2>"$tmp/refused.log"
 	rc=$?
 	mapfile -t lines <"$tmp/refused.log"
 	[ $rc = 2 ] && [ ! -s "$tmp/refused.out" ] && [ ${#lines[@]} = 1 ] &&

@@ -105,7 +105,7 @@ static void stats_text(const struct sample *s, const struct sample *old)
 	for (i = 0; i <= s->n; i++)
 		row_text(s, old, i ? &s->row[i - 1] : NULL, width);
 	if (s->hidden)
-		printf("(%u processes of other users can't be looked at: run as root)\n",
+		printf("(%u processes of other users can't be inspected: run as root)\n",
 		       s->hidden);
 }
 

@@ -205,7 +205,7 @@ void user_text(const char *device)
 	printf("\n  Processes\n");
 	hidden = each(device, show_text);
 	if (hidden)
-		printf("  (%u processes of other users can't be looked at: run as root)\n", hidden);
+		printf("  (%u processes of other users can't be inspected: run as root)\n", hidden);
 }
 
 static void show_json(const struct user *u, const char *pid)
