@@ -32,8 +32,12 @@ class _Object:
     _handle = _free = None
 
     def _made(self, ia, handle):
-        self.ia, self._handle = ia, handle.value
-        ia._objects[self._handle] = self
+        self.ia = ia
+        with ia._lock:
+            # Another thread may have closed the IA, and the object with it.
+            _ = ia.handle
+            self._handle = handle
+            ia._objects[handle] = self
 
     @property
     def handle(self):
@@ -50,6 +54,9 @@ class _Object:
 
     def _forget(self):
         del self.ia._objects[self._handle]
+        self._closed()
+
+    def _closed(self):
         self._handle = None
 
     def __enter__(self):
@@ -86,10 +93,10 @@ class IA(_Object):
         evd, handle = c_void_p(), c_void_p()
         lib.dat_ia_openv(name.encode(), async_qlen, byref(evd), byref(handle), _c.VERSION_MAJOR,
                          _c.VERSION_MINOR, _c.TRUE)
-        self._handle = handle.value
-        _open[self._handle] = self
         self.async_evd = EVD.__new__(EVD)
         self.async_evd.ia, self.async_evd._handle = self, evd.value
+        self._handle = handle.value
+        _open[self._handle] = self
 
     def close(self):
         """Free the objects of the IA, the newest first, and close it; end connections."""
@@ -104,7 +111,8 @@ class IA(_Object):
             for child in list(self._objects.values()):
                 child._forget()
             del _open[self._handle]
-            self._handle = self.async_evd._handle = None
+            self.async_evd._closed()
+            self._closed()
 
 
 class PZ(_Object):
@@ -114,7 +122,7 @@ class PZ(_Object):
     def __init__(self, ia):
         handle = c_void_p()
         lib.dat_pz_create(ia.handle, byref(handle))
-        self._made(ia, handle)
+        self._made(ia, handle.value)
 
 
 class RemoteBuffer(NamedTuple):
@@ -141,7 +149,7 @@ class LMR(_Object):
                            None, None)
         self.buffer, self._exported = buffer, exported
         self._context, self._key = context.value, key.value
-        self._made(pz.ia, handle)
+        self._made(pz.ia, handle.value)
 
     def _range(self, offset, length):
         _ = self.handle
@@ -158,8 +166,8 @@ class LMR(_Object):
         """Return a part of the memory, for a peer."""
         return RemoteBuffer(self._key, *self._range(offset, length))
 
-    def _forget(self):
-        super()._forget()
+    def _closed(self):
+        super()._closed()
         self._exported = None
 
 
@@ -190,7 +198,13 @@ class EVD(_Object):
     def __init__(self, ia, qlen=256, flags=EvdFlags.EVD_DEFAULT_FLAG & ~EvdFlags.EVD_ASYNC_FLAG):
         handle = c_void_p()
         lib.dat_evd_create(ia.handle, qlen, None, flags, byref(handle))
-        self._made(ia, handle)
+        self._made(ia, handle.value)
+
+    def close(self):
+        """Free the EVD.  The async_evd of an IA closes with the IA only."""
+        if self is self.ia.async_evd and self._handle is not None:
+            raise ValueError("the async_evd closes with its IA")
+        super().close()
 
     def wait(self, timeout=None, want=None):
         """Return the next event; raise DatTimeout if none comes in time.
@@ -224,7 +238,7 @@ class EVD(_Object):
             return Event(number, self.ia._objects.get(dto.ep_handle), dto.user_cookie,
                          DtoStatus(dto.status), 0 if dto.status else dto.transfered_length)
         if number == EventNumber.CONNECTION_REQUEST_EVENT:
-            return Event(number, cr=CR(data.cr_arrival_event_data.cr_handle))
+            return Event(number, cr=CR(self.ia, data.cr_arrival_event_data.cr_handle))
         if number & 0x4000:
             conn = data.connect_event_data
             return Event(number, self.ia._objects.get(conn.ep_handle),
@@ -250,7 +264,7 @@ class EP(_Object):
         handle = c_void_p()
         lib.dat_ep_create(pz.ia.handle, pz.handle, (recv_evd or evd).handle, evd.handle,
                           (connect_evd or evd).handle, byref(attr), byref(handle))
-        self._made(pz.ia, handle)
+        self._made(pz.ia, handle.value)
 
     def connect(self, host, port, private_data=b"", timeout=10):
         """Ask for a connection; an event tells the result."""
@@ -301,32 +315,34 @@ class PSP(_Object):
         else:
             lib.dat_psp_create(ia.handle, port, evd.handle, _c.PSP_CONSUMER_FLAG, byref(handle))
         self.port = free.value if port is None else port
+        self._made(ia, handle.value)
+
+
+class CR(_Object):
+    """A request for a connection.  accept() or reject() answers it, once; close() rejects it."""
+    _free = lib.dat_cr_reject
+
+    def __init__(self, ia, handle):
         self._made(ia, handle)
-
-
-class CR:
-    """A request for a connection, for accept() or reject().  The close of the IA rejects it."""
-
-    def __init__(self, handle):
-        self._handle = handle
-
-    def _take(self, call, *args):
-        if self._handle is None:
-            raise ValueError("the CR was answered")
-        call(self._handle, *args)
-        self._handle = None
 
     def private_data(self):
         """Return the peer's private data; the transport may append zeros."""
         param = _c.CR_PARAM()
-        lib.dat_cr_query(self._handle, _c.CR_FIELD_ALL, byref(param))
-        return _private_data(param)
+        with self.ia._lock:
+            lib.dat_cr_query(self.handle, _c.CR_FIELD_ALL, byref(param))
+            return _private_data(param)
 
     def accept(self, ep, private_data=b""):
-        self._take(lib.dat_cr_accept, ep.handle, len(private_data), private_data)
+        """Connect ep to the peer; an event tells the result."""
+        with self.ia._lock:
+            lib.dat_cr_accept(self.handle, ep.handle, len(private_data), private_data)
+            self._forget()
 
     def reject(self):
-        self._take(lib.dat_cr_reject)
+        """Refuse the connection.  In contrast to close(), the second time is an error."""
+        with self.ia._lock:
+            _ = self.handle
+            self.close()
 
 
 def _microseconds(seconds):

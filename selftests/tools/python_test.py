@@ -38,6 +38,14 @@ def objects():
     return count
 
 
+def request_of(ia):
+    """Return a connection request of an EP of the same process, and the EVD of both."""
+    pz, evd = dat.PZ(ia), dat.EVD(ia)
+    psp, ep = dat.PSP(ia, evd), dat.EP(pz, evd)
+    ep.connect(HOST, psp.port, b"from ep")
+    return evd.wait(20, want=dat.CONNECTION_REQUEST_EVENT).cr, evd
+
+
 class Pair:
     """Two connected EPs, a and b, each with an EVD and 8192 bytes of memory."""
 
@@ -109,12 +117,52 @@ def test_an_event_that_is_not_wanted_is_an_error():
 
 
 def test_a_request_can_be_rejected():
+    for reject in dat.CR.reject, dat.CR.close:
+        with dat.IA() as ia:
+            request, evd = request_of(ia)
+            reject(request)
+            assert evd.wait(20).number == dat.CONNECTION_EVENT_PEER_REJECTED
+
+
+def test_a_request_is_closed_by_its_answer_and_by_the_close_of_the_adapter():
     with dat.IA() as ia:
-        pz, evd = dat.PZ(ia), dat.EVD(ia)
-        psp, ep = dat.PSP(ia, evd), dat.EP(pz, evd)
-        ep.connect(HOST, psp.port)
-        evd.wait(20, want=dat.CONNECTION_REQUEST_EVENT).cr.reject()
-        assert evd.wait(20).number == dat.CONNECTION_EVENT_PEER_REJECTED
+        pair = Pair(ia)
+        answered, open_one = request_of(ia)[0], request_of(ia)[0]
+        answered.reject()
+    for request in answered, open_one:
+        fails(ValueError, request.private_data)
+        fails(ValueError, request.accept, pair.b)
+        fails(ValueError, request.reject)
+        request.close()
+
+
+def test_one_of_two_threads_answers_a_request():
+    with dat.IA() as ia:
+        request, _ = request_of(ia)
+        results = []
+
+        def answer():
+            try:
+                results.append(request.reject())
+            except ValueError as error:
+                results.append(error)
+
+        threads = [threading.Thread(target=answer) for _ in range(2)]
+        with ia._lock:
+            for thread in threads:
+                thread.start()
+            time.sleep(0.2)
+            assert not results
+        for thread in threads:
+            thread.join()
+        assert sorted(type(result).__name__ for result in results) == ["NoneType", "ValueError"]
+
+
+def test_the_async_evd_closes_with_its_adapter():
+    with dat.IA() as ia:
+        fails(ValueError, ia.async_evd.close)
+        fails(TimeoutError, ia.async_evd.wait, 0.01)
+    ia.async_evd.close()
 
 
 def test_a_registered_buffer_keeps_its_size_and_lives_until_the_lmr_is_closed():
