@@ -10,7 +10,7 @@
 
 An object is freed by its close() or at the end of its "with".  The close of an IA first frees the
 objects of the IA, the newest first.  A second close does nothing.  An IA that is not closed lives
-until the process exits.
+until the process exits.  After a fork, all objects are closed in the child.
 
 Times are in seconds; None is no limit.  A call that fails raises DatError.  Use of a closed object
 raises ValueError.  Constants have the names of <dat/dat.h> without "DAT_".  Several threads may use

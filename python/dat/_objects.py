@@ -17,8 +17,20 @@ from ._c import DatError, DatTimeout, DtoStatus, EventNumber, EvdFlags, MemPriv,
 
 # Keeps each open IA, so that registered memory cannot be collected while a peer may write there.
 _open = {}
-# The objects belong to the parent process.
-os.register_at_fork(after_in_child=_open.clear)
+
+
+def _disown():
+    """Close all objects in a child after fork, without a call: they belong to the parent."""
+    for ia in _open.values():
+        # A thread that the child does not have may have held the lock.
+        ia._lock = threading.RLock()
+        for thing in (*ia._objects.values(), ia.async_evd, ia):
+            thing._closed()
+        ia._objects.clear()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_disown)
 
 
 @atexit.register

@@ -38,6 +38,31 @@ def objects():
     return count
 
 
+def in_child(call):
+    """Make the call in a child after fork; it must return within 20 s and raise nothing."""
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            call()
+            status = 0
+        except Exception:  # pylint: disable=broad-except
+            print("# " + traceback.format_exc().replace("\n", "\n# "), flush=True)
+        finally:
+            os._exit(status)
+    end = time.monotonic() + 20
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            assert status == 0, f"the child has status {status}"
+            return
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise AssertionError("the child does not return")
+        time.sleep(0.05)
+
+
 def request_of(ia):
     """Return a connection request of an EP of the same process, and the EVD of both."""
     pz, evd = dat.PZ(ia), dat.EVD(ia)
@@ -260,6 +285,50 @@ def test_a_wait_ends_in_time_and_by_a_signal_and_by_the_close():
         fails(TimeoutError, evd.wait, 0.5)
         threading.Timer(0.3, ia.close).start()
         assert fails(dat.DatError, evd.wait).type == "DAT_ABORT"
+
+
+def test_the_objects_of_a_parent_are_closed_in_its_child():
+    with dat.IA() as ia:
+        pair = Pair(ia)
+        request, _ = request_of(ia)
+
+        def child():
+            for thing in (pair.a, pair.mem_a, pair.evd_a, pair.pz, request, ia.async_evd, ia):
+                fails(ValueError, getattr, thing, "handle")
+            ia.close()
+            pair.mem_a.buffer.clear()
+            with dat.IA() as own:
+                dat.LMR(dat.PZ(own), bytearray(10))
+
+        in_child(child)
+        # The parent's objects work as before.
+        request.reject()
+        pair.b.post_recv(pair.mem_b.segment())
+        pair.a.post_send(pair.mem_a.segment(0, 5))
+        assert pair.evd_b.wait(20, want=dat.DTO_COMPLETION_EVENT).length == 5
+
+
+def test_a_child_ends_beside_a_parent_that_waits_and_one_that_closes():
+    with dat.IA() as ia:
+        evd, locked, done = dat.EVD(ia), threading.Event(), threading.Event()
+
+        def hold():
+            with ia._lock:
+                locked.set()
+                done.wait()
+
+        waiter = threading.Thread(target=fails, args=(dat.DatError, evd.wait))
+        holder = threading.Thread(target=hold)
+        waiter.start()
+        time.sleep(0.3)
+        try:
+            in_child(ia.close)
+            holder.start()
+            locked.wait()
+            in_child(ia.close)
+        finally:
+            done.set()
+    waiter.join()
 
 
 def main():
