@@ -350,6 +350,15 @@ wrong_servers() {
 		wrong_server short 'the server sent 8 bytes in place of a result'
 }
 
+# The peer sends a mark on the first connection, then a message on the second, and later the result.
+a_late_message() {
+	port=$((port + 1))
+	timeout 60 "$peer" - $port serve late >"$tmp/peer.log" 2>&1 &
+	seen "$tmp/peer.log" listening &&
+		measure --bidirectional --test bw --iters 2 --eps 2 --size 64 --json &&
+		has "$tmp/client.out" '"server":\{"n_iterations":7,' && wait $!
+}
+
 wrong_durations() {
 	local value
 	for value in 0 -1 x 1.5 86401 ''; do
@@ -442,3 +451,5 @@ wrong_clients
 result a_client_that_violates_the_protocol_is_dropped
 wrong_servers
 result a_server_that_violates_the_protocol_is_reported
+a_late_message
+result the_result_of_the_server_comes_after_all_of_its_messages

@@ -7,7 +7,7 @@
 #include "dat-perf.h"
 
 #define HELLO_MAGIC	0x44415470	/* "DATp" */
-#define HELLO_VERSION	4
+#define HELLO_VERSION	5
 #define HELLO_EVENT	0x1
 #define HELLO_SRQ	0x2
 #define HELLO_BIDIR	0x4

@@ -9,14 +9,18 @@
  *	mark			 -->
  *			the test
  *	mark on each connection	 -->
- *				<--	result (if both sides send)
  *				<--	mark on each connection
+ *	mark, if bidirectional	 -->
+ *				<--	result, if bidirectional
  *
  * A header has the size of the messages, and the address and key of the sender's memory.  A mark is
  * a message of no bytes; messages of a test have at least one.  The last mark of a connection is
  * behind all messages of the test on it.  The server's marks say that the server is ready for the
- * next round.  A header of size 0 says that there is none.  A result has the figures of
- * the server's direction.
+ * next round.  A header of size 0 says that there is none.
+ *
+ * A result has the figures of the server's direction.  The client asks for the result by a mark,
+ * after it has received the server's marks.  Messages, RDMA writes and the result share a receive
+ * buffer, and a message on one connection can arrive after a later message on another.
  */
 #include <endian.h>
 #include <string.h>
@@ -169,7 +173,7 @@ static void send_result(struct perf *p)
 	send_ctrl(p, &mine, sizeof(mine));
 }
 
-/* Take the server's result from the receive buffer: only marks have come after it. */
+/* Take the server's result from the receive buffer. */
 static void take_result(struct perf *p)
 {
 	struct perf_result *r = &p->peer_result;
@@ -198,24 +202,37 @@ static void post_marks(struct perf *p)
 	}
 }
 
+/* Get the server's result.  All messages of the test have arrived. */
+static void request_result(struct perf *p)
+{
+	p->received = 0;
+	p->next = 0;
+	post_mark(p);
+	await(p, p->sent + 1, 1, 0);
+	take_result(p);
+}
+
 void perf_round_end(struct perf *p)
 {
 	uint32_t eps = p->opt.eps;
+	uint64_t sent = p->sent + eps;
 
 	if (p->client) {
 		post_marks(p);
-		await(p, p->sent + eps, 0, eps);
+		await(p, sent, 0, eps);
 		if (p->opt.bidir)
-			take_result(p);
+			request_result(p);
 		p->received = 0;
 	} else {
 		await(p, 0, 0, 1 + eps);
-		/* The next header may come as soon as the client has the marks. */
+		/* The next header may come as soon as the client has the last message. */
 		p->received = 0;
-		if (p->opt.bidir)
-			send_result(p);
 		post_marks(p);
-		await(p, p->sent + eps + p->opt.bidir, 0, 0);
+		if (p->opt.bidir) {
+			await(p, 0, 0, 1 + eps + 1);
+			send_result(p);
+		}
+		await(p, sent + p->opt.bidir, 0, 0);
 	}
 	p->sent = 0;
 	p->marks = 0;

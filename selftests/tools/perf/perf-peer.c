@@ -9,6 +9,8 @@
  *	perf-peer - PORT serve size		answer a header with another size
  *	perf-peer - PORT serve result		send a result of no nanoseconds
  *	perf-peer - PORT serve short		send 8 bytes of a result
+ *	perf-peer - PORT serve late		send a message on the second connection after the
+ *						mark on the first, and a good result
  *
  * perf-peer prints what happened, and dat_perf.sh checks that output.
  */
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common.h"
 #include "opt.h"
@@ -24,10 +27,11 @@
 #define RECVS		16
 #define BYTES		256	/* of a message */
 #define PATIENCE_MS	20000
+#define LATE_US		300000
 #define COOKIE_RECV	1
 #define COOKIE_SEND	2
 
-/* The hello of version 4; big endian. */
+/* The hello of version 5; big endian. */
 struct hello {
 	uint32_t	magic;
 	uint32_t	version;
@@ -56,13 +60,14 @@ static const char *host;
 static unsigned int port;
 static struct tool tool;
 static struct tool_mem mem;
-static DAT_EP_HANDLE ep;
+static DAT_EP_HANDLE ep;		/* connection over which messages are sent */
+static unsigned int arrived;	/* messages that receive() has not returned */
 
 /* A latency test of sends of 64 bytes. */
 static struct hello good_hello(void)
 {
 	return (struct hello) {
-		.magic = htonl(0x44415470), .version = htonl(4), .session = htonl(7),
+		.magic = htonl(0x44415470), .version = htonl(5), .session = htonl(7),
 		.size = htonl(64), .iters = htonl(10), .window = htons(64), .cq_mod = htons(1),
 		.eps = htons(1),
 	};
@@ -79,14 +84,24 @@ static void make_ep(void)
 					    DAT_COMPLETION_DEFAULT_FLAG), "post a receive");
 }
 
+/* Take the next event, and count a message that has arrived. */
+static void take_event(DAT_EVENT *event)
+{
+	if (!tool_event(&tool, 0, PATIENCE_MS, event))
+		tool_die("nothing happens");
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT &&
+	    event->event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS &&
+	    event->event_data.dto_completion_event_data.user_cookie.as_64 == COOKIE_RECV)
+		arrived++;
+}
+
 /* Returns the next event that is no completion. */
 static DAT_EVENT_NUMBER connection_event(void)
 {
 	DAT_EVENT event;
 
 	do {
-		if (!tool_event(&tool, 0, PATIENCE_MS, &event))
-			tool_die("nothing happens");
+		take_event(&event);
 	} while (event.event_number == DAT_DTO_COMPLETION_EVENT);
 	return event.event_number;
 }
@@ -108,8 +123,8 @@ static void hellos(void)
 	for (i = 0; i < n; i++)
 		h[i] = good_hello();
 	h[0].magic = 0;
-	h[1].version = htonl(3);
-	h[2].version = htonl(5);
+	h[1].version = htonl(4);
+	h[2].version = htonl(6);
 	h[3].op = 3;
 	h[4].test = 3;
 	h[5].flags = htons(0x8);
@@ -168,40 +183,74 @@ static void receive(unsigned int n)
 {
 	DAT_EVENT event;
 
-	while (n) {
-		if (!tool_event(&tool, 0, PATIENCE_MS, &event))
-			tool_die("no message");
+	while (arrived < n) {
+		take_event(&event);
 		if (event.event_number != DAT_DTO_COMPLETION_EVENT)
 			tool_die("%s", tool_event_name(event.event_number));
-		n -= event.event_data.dto_completion_event_data.user_cookie.as_64 == COOKIE_RECV;
 	}
+	arrived -= n;
 }
 
-/* Serve dat-perf --bidirectional --test bw --iters 1. */
-static void serve(const char *how)
+/* Accept the next connection of a client. */
+static void accept_next(void)
 {
-	static const uint64_t result[4] = { 0 };
-	struct header h;
-	DAT_PSP_HANDLE psp;
 	DAT_EVENT event;
 
 	make_ep();
-	tool_check(dat_psp_create(tool.ia, port, tool.evd, DAT_PSP_CONSUMER_FLAG, &psp), "listen");
-	printf("listening\n");
-	fflush(stdout);
 	tool_event(&tool, 0, 0, &event);
 	tool_check(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL),
 		   "accept");
 	if (connection_event() != DAT_CONNECTION_EVENT_ESTABLISHED)
 		tool_die("not connected");
+}
+
+/* Send a mark on the first connection, and then a message and a mark on the second. */
+static void send_late(DAT_EP_HANDLE first, DAT_EP_HANDLE second)
+{
+	static const char message[64] = { 1 };
+
+	send_bytes("", 0);
+	ep = second;
+	usleep(LATE_US);
+	send_bytes(message, sizeof(message));
+	usleep(LATE_US);
+	send_bytes("", 0);
+	ep = first;
+}
+
+/* Serve dat-perf --bidirectional --test bw; "late" has 2 connections and messages, others one. */
+static void serve(const char *how)
+{
+	uint64_t result[4] = { htobe64(7), htobe64(1000), htobe64(7), htobe64(1000) };
+	unsigned int n = !strcmp(how, "late") ? 2 : 1;
+	DAT_EP_HANDLE first, second;
+	DAT_PSP_HANDLE psp;
+	struct header h;
+
+	tool_check(dat_psp_create(tool.ia, port, tool.evd, DAT_PSP_CONSUMER_FLAG, &psp), "listen");
+	printf("listening\n");
+	fflush(stdout);
+	accept_next();
+	first = ep;
+	if (n == 2)
+		accept_next();
+	second = ep;
+	ep = first;
 	receive(1);
 	memcpy(&h, mem.va, sizeof(h));
 	send_header(be32toh(h.size) + !strcmp(how, "size"), sizeof(h));
-	/* a mark, a message, and a mark */
 	if (strcmp(how, "size")) {
-		receive(3);
+		/* a mark, and a message and a mark on each connection */
+		receive(1 + 2 * n);
+		if (n == 2)
+			send_late(first, second);
+		else
+			send_bytes("", 0);
+		/* the mark that asks for the result */
+		receive(1);
+		if (!strcmp(how, "result"))
+			result[1] = 0;
 		send_bytes(result, strcmp(how, "short") ? sizeof(result) : 8);
-		send_bytes("", 0);
 	}
 	connection_event();
 }
