@@ -325,13 +325,44 @@ progress_on_a_terminal() {
 wrong_clients() {
 	serve || return 1
 	timeout 100 "$peer" "$host" $port hello >"$tmp/peer.log" 2>&1
-	has "$tmp/peer.log" '^17 of 17 wrong hellos refused$' &&
+	has "$tmp/peer.log" '^20 of 20 wrong hellos refused$' &&
 		has "$tmp/peer.log" '^good hello: established$' &&
 		seen "$tmp/server.log" 'giving up a client' || return 1
 	timeout 60 "$peer" "$host" $port header 65 16 >"$tmp/peer.log" 2>&1
 	seen "$tmp/server.log" 'the client asks for 65 bytes after it said 64' || return 1
 	timeout 60 "$peer" "$host" $port header 64 15 >"$tmp/peer.log" 2>&1
 	seen "$tmp/server.log" 'the peer sent 15 bytes in place of a header' && client "$host"
+}
+
+# The silence of a client that has only to go on ends after 10 s, that in a test of writes after the
+# time that the test may take.  Each client has a server, which serves another client afterwards.
+silent_clients() {
+	local rc=0 i servers=() peers=() first=$((port + 1)) texts
+	local modes=("silent hello" "silent send" "silent write" "progress 0" "progress 18446744073709551615")
+	texts=('a client has been silent for 10 s' 'a client has been silent for 10 s'
+		'a client has been silent for 20 s' 'the client has received nothing for 10 s'
+		'says that it received 18446744073709551615 of 0 messages')
+	for i in "${!modes[@]}"; do
+		port=$((first + i))
+		"$bin/dat-perf" --keep --port $port >"$tmp/server$i.log" 2>&1 &
+		servers+=($!)
+		# shellcheck disable=SC2086
+		seen "$tmp/server$i.log" 'waiting at port' &&
+			{ timeout 100 "$peer" "$host" $port ${modes[i]} >"$tmp/peer$i.log" 2>&1 & } &&
+			peers+=($!)
+	done
+	for i in "${peers[@]}"; do wait "$i"; done
+	for i in "${!modes[@]}"; do
+		port=$((first + i))
+		if ! has "$tmp/server$i.log" "${texts[i]}" || ! has "$tmp/peer$i.log" 'disconnected|broken' ||
+			! client "$host"; then
+			echo "${modes[i]}" >>"$tmp/silent.log"
+			rc=1
+		fi
+	done
+	kill -9 "${servers[@]}"
+	wait "${servers[@]}" 2>/dev/null
+	return $rc
 }
 
 # wrong_server HOW TEXT: the client reports what the server did.
@@ -407,7 +438,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..23"
+echo "1..24"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -449,6 +480,8 @@ result progress_is_shown_after_3_s_on_standard_error
 with script progress_on_a_terminal progress_is_shown_on_a_terminal
 wrong_clients
 result a_client_that_violates_the_protocol_is_dropped
+silent_clients
+result a_client_that_is_silent_is_given_up
 wrong_servers
 result a_server_that_violates_the_protocol_is_reported
 a_late_message

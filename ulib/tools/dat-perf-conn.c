@@ -277,7 +277,10 @@ static int accept_one(struct perf *p, struct perf_request *r)
 	return 1;
 }
 
-/* Wait for a client and accept all of its connections.  Returns 0 if a connection is missing. */
+/*
+ * Wait for a client and accept all of its connections.  Returns 0 if a connection is missing.
+ * Otherwise the client has to send a header next.
+ */
 int perf_accept(struct perf *p)
 {
 	struct perf_request r;
@@ -292,6 +295,7 @@ int perf_accept(struct perf *p)
 		if (!further_request(p, &r))
 			return 0;
 	}
+	perf_watch(p, PERF_SILENCE);
 	return 1;
 }
 
@@ -315,6 +319,7 @@ void perf_drop(struct perf *p)
 	DAT_EVENT event;
 	uint32_t i;
 
+	perf_watch_stop(p);
 	for (i = 0; p->conn && i < perf_conns(&p->opt); i++)
 		if (p->conn[i].ep)
 			dat_ep_free(p->conn[i].ep);
@@ -336,6 +341,7 @@ void perf_end(struct perf *p)
 {
 	uint32_t i;
 
+	perf_watch(p, PERF_SILENCE);
 	for (i = 0; p->client && i < p->up; i++)
 		dat_ep_disconnect(p->conn[i].ep, DAT_CLOSE_GRACEFUL_FLAG);
 	await_end(p);

@@ -30,6 +30,7 @@ struct hello {
 	uint16_t	idle;
 	uint32_t	poller;
 	uint32_t	busy;
+	uint32_t	duration;
 };
 
 _Static_assert(sizeof(struct hello) == PERF_HELLO_SIZE, "the hello has no padding");
@@ -47,6 +48,7 @@ void perf_hello_pack(const struct perf *p, uint32_t index, uint8_t hello[PERF_HE
 		.window = htons((uint16_t)o->window), .cq_mod = htons((uint16_t)o->cq_mod),
 		.eps = htons((uint16_t)o->eps), .idle = htons((uint16_t)o->idle),
 		.poller = htonl(o->poller), .busy = htonl(o->busy),
+		.duration = htonl(p->args.duration),
 	};
 
 	memcpy(hello, &h, sizeof(h));
@@ -55,7 +57,8 @@ void perf_hello_pack(const struct perf *p, uint32_t index, uint8_t hello[PERF_HE
 static int good(const struct perf_opt *o)
 {
 	return o->op <= OP_READ && o->test <= TEST_RECV && o->size && o->size <= MAX_SIZE &&
-	       o->iters <= MAX_ITERS && o->window && o->window <= MAX_WINDOW &&
+	       o->iters <= MAX_ITERS && o->duration <= MAX_DURATION &&
+	       !o->iters != !o->duration && o->window && o->window <= MAX_WINDOW &&
 	       o->cq_mod && o->cq_mod <= MAX_WINDOW && o->eps && o->eps <= MAX_EPS &&
 	       o->idle <= MAX_IDLE && o->poller <= MAX_POLLER && o->busy <= MAX_POLLER &&
 	       !perf_opt_wrong(o);
@@ -78,7 +81,7 @@ int perf_hello_unpack(const DAT_CR_PARAM *cr, struct perf_request *r)
 		.idle = ntohs(h.idle), .srq = !!(flags & HELLO_SRQ),
 		.bidir = !!(flags & HELLO_BIDIR),
 		.event = !!(flags & HELLO_EVENT), .poller = ntohl(h.poller),
-		.busy = ntohl(h.busy),
+		.busy = ntohl(h.busy), .duration = ntohl(h.duration),
 	};
 	return ntohl(h.magic) == HELLO_MAGIC && ntohl(h.version) == HELLO_VERSION &&
 	       !(flags & ~HELLO_FLAGS) && good(&r->opt);

@@ -153,6 +153,7 @@ int perf_round_accept(struct perf *p)
 	if (!size)
 		return 0;
 	set_size(p, size);
+	perf_watch(p, perf_watch_round(p));
 	send_header(p, size);
 	/* The first messages of the test may be counted here, too. */
 	await(p, 1, 0, 1);
@@ -236,6 +237,7 @@ void perf_round_end(struct perf *p)
 	}
 	p->sent = 0;
 	p->marks = 0;
+	perf_watch(p, PERF_PAUSE);
 }
 
 void perf_no_more_rounds(struct perf *p)

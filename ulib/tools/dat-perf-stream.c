@@ -42,6 +42,29 @@ static uint64_t read_progress(struct perf *p)
 }
 
 /*
+ * Wait until the client has a posted receive for message @fed.  The client's progress comes from
+ * its memory, so it can be wrong.  The reads look like signs of the client to its watch, so look at
+ * the time here.
+ */
+static void await_room(struct perf *p, uint64_t fed)
+{
+	uint64_t progress, last = 0, end = 0;
+
+	for (;; last = progress) {
+		progress = read_progress(p);
+		if (progress > fed)
+			perf_fail(p, "the client says that it received %llu of %llu messages",
+				  (unsigned long long)progress, (unsigned long long)fed);
+		if (fed - progress <= p->opt.window)
+			return;
+		if (!end || progress != last)
+			end = tool_now_ns() + PERF_SILENCE * 1000000000ULL;
+		else if (tool_now_ns() > end)
+			perf_fail(p, "the client has received nothing for %u s", PERF_SILENCE);
+	}
+}
+
+/*
  * Send messages, but never more than there are posted receives at the client.  The server reads the
  * client's progress by RDMA, because credit messages would add system calls to the client.
  */
@@ -50,8 +73,8 @@ void perf_feed(struct perf *p)
 	uint64_t fed;
 
 	for (fed = 0; fed < p->opt.iters; fed++, perf_next_turn(p)) {
-		while (fed % 16 == 0 && fed > read_progress(p) + p->opt.window)
-			;
+		if (fed % 16 == 0)
+			await_room(p, fed);
 		perf_post(p, 1);
 		perf_reap(p, p->sent + 1, 0);
 	}

@@ -16,6 +16,7 @@
  *   dat-perf-bw.c	loop of the bandwidth tests
  *   dat-perf-stream.c	loop of the test whose system calls are counted
  *   dat-perf-ticker.c	thread that ends a timed test, and shows progress
+ *   dat-perf-watch.c	thread of the server that gives up a silent client
  *   dat-perf-hist.c	histogram of latencies
  *   dat-perf-rate.c	average and best rate of a bandwidth test
  *   dat-perf-report.c	output for people
@@ -62,6 +63,7 @@ extern const char *const perf_test_names[];
  * @poller: idle time in microseconds after which the driver's poller sleeps; 0 for no poller
  * @busy: time in microseconds that the driver polls the device if the EVD is empty; 0 for no
  *	polling
+ * @duration: seconds of a timed test, or 0 (server only; the client has it in struct perf_args)
  */
 struct perf_opt {
 	uint32_t	op;
@@ -77,6 +79,7 @@ struct perf_opt {
 	uint32_t	event;
 	uint32_t	poller;
 	uint32_t	busy;
+	uint32_t	duration;
 };
 
 /*
@@ -224,6 +227,24 @@ struct perf_ticker {
 };
 
 /*
+ * struct perf_watch - thread of the server that gives up a silent client
+ * @thread: the thread, if @running
+ * @lock: protects @limit, @quiet and @stop
+ * @wake: signalled when @stop is set
+ * @limit: seconds without a sign of the client after which the thread gives it up
+ * @quiet: seconds without a sign of the client
+ */
+struct perf_watch {
+	pthread_t	thread;
+	pthread_mutex_t	lock;
+	pthread_cond_t	wake;
+	int		running;
+	int		stop;
+	unsigned int	limit;
+	unsigned int	quiet;
+};
+
+/*
  * struct perf - a run
  * @opt: options from the command line; the server uses the client's options instead
  * @args: options from the command line
@@ -252,6 +273,7 @@ struct perf_ticker {
  * @stamps: number of time stamps after the start
  * @hist: latencies of a timed test, or of --histogram
  * @ticker: thread that ends a timed test, and shows progress (client only)
+ * @watch: thread that gives up a silent client (server only)
  * @rate: rate of a bandwidth test
  * @peer_result: result of the server's direction (client, if @opt.bidir)
  * @ns_per_tick: nanoseconds per tick, measured during the round
@@ -290,6 +312,7 @@ struct perf {
 	uint64_t		stamps;
 	struct perf_hist	hist;
 	struct perf_ticker	ticker;
+	struct perf_watch	watch;
 	struct perf_rate	rate;
 	struct perf_result	peer_result;
 	double			ns_per_tick;
@@ -334,7 +357,7 @@ uint32_t perf_evd_entries(const struct perf *p);
  * dat-perf-hello.c.  perf_hello_unpack() returns whether the private data of a connection request
  * is valid according to the rules for the command line.
  */
-#define PERF_HELLO_SIZE	44	/* bytes; a request can carry 56 */
+#define PERF_HELLO_SIZE	48	/* bytes; a request can carry 56 */
 void perf_hello_pack(const struct perf *p, uint32_t index, uint8_t hello[PERF_HELLO_SIZE]);
 int perf_hello_unpack(const DAT_CR_PARAM *cr, struct perf_request *r);
 
@@ -383,6 +406,17 @@ void perf_feed(struct perf *p);
  */
 void perf_ticker_start(struct perf *p, enum perf_stage stage);
 void perf_ticker_stop(struct perf *p);
+
+/*
+ * dat-perf-watch.c.  perf_watch() starts the thread, or says that another phase begins: at the end
+ * of @limit seconds without a sign of the client, the thread disconnects all connections, and the
+ * main thread gets the events of that.  Does nothing at the client.
+ */
+#define PERF_SILENCE	10	/* limit if the client has nothing to do but to go on */
+#define PERF_PAUSE	120	/* limit between two sizes: the client sorts and prints */
+void perf_watch(struct perf *p, unsigned int limit);
+unsigned int perf_watch_round(const struct perf *p);
+void perf_watch_stop(struct perf *p);
 
 /* Returns whether the client's part is over, at the server.  The first mark began the test. */
 static inline int perf_client_is_done(const struct perf *p)

@@ -6,6 +6,10 @@
  *	perf-peer HOST PORT hello		send hellos that are wrong, and a good one
  *	perf-peer HOST PORT header SIZE LEN	announce 64 bytes, and send LEN bytes of a header
  *						with this size
+ *	perf-peer HOST PORT silent STAGE	stop at a stage of a test, but stay connected:
+ *						"hello", "send" or "write": after the mark
+ *	perf-peer HOST PORT progress N		in a test of system calls, say that N messages have
+ *						been received
  *	perf-peer - PORT serve size		answer a header with another size
  *	perf-peer - PORT serve result		send a result of no nanoseconds
  *	perf-peer - PORT serve short		send 8 bytes of a result
@@ -24,9 +28,9 @@
 #include "common.h"
 #include "opt.h"
 
-#define RECVS		16
+#define RECVS		64
 #define BYTES		256	/* of a message */
-#define PATIENCE_MS	20000
+#define PATIENCE_MS	60000
 #define LATE_US		300000
 #define COOKIE_RECV	1
 #define COOKIE_SEND	2
@@ -48,6 +52,7 @@ struct hello {
 	uint16_t	idle;
 	uint32_t	poller;
 	uint32_t	busy;
+	uint32_t	duration;
 };
 
 struct header {
@@ -59,7 +64,7 @@ struct header {
 static const char *host;
 static unsigned int port;
 static struct tool tool;
-static struct tool_mem mem;
+static struct tool_mem mem;	/* to receive, to send, and what the server can read */
 static DAT_EP_HANDLE ep;		/* connection over which messages are sent */
 static unsigned int arrived;	/* messages that receive() has not returned */
 
@@ -116,7 +121,7 @@ static DAT_EVENT_NUMBER try_hello(const struct hello *h)
 /* Each hello differs from the good one in one rule.  The last one is good. */
 static void hellos(void)
 {
-	struct hello h[18];
+	struct hello h[21];
 	unsigned int n = sizeof(h) / sizeof(h[0]), i, refused = 0;
 	DAT_EVENT_NUMBER number;
 
@@ -140,6 +145,11 @@ static void hellos(void)
 	h[15].flags = htons(0x4);	/* both directions of a latency test */
 	h[16].test = 2;
 	h[16].iters = 0;		/* system calls for a time */
+	h[16].duration = htonl(1);
+	h[17].iters = 0;		/* and no duration */
+	h[18].duration = htonl(1);	/* and iters */
+	h[19].iters = 0;
+	h[19].duration = htonl(86401);
 	for (i = 0; i < n - 1; i++) {
 		number = try_hello(&h[i]);
 		if (number == DAT_CONNECTION_EVENT_PEER_REJECTED)
@@ -163,17 +173,25 @@ static void send_bytes(const void *message, size_t len)
 
 static void send_header(uint32_t size, size_t len)
 {
-	struct header h = { .size = htobe32(size) };
+	struct header h = {
+		.addr = htobe64((uintptr_t)mem.va + 2 * BYTES), .rkey = htobe32(mem.rmr_context),
+		.size = htobe32(size),
+	};
 
 	send_bytes(&h, len);
+}
+
+static void connect_as(const struct hello *h)
+{
+	if (try_hello(h) != DAT_CONNECTION_EVENT_ESTABLISHED)
+		tool_die("not connected");
 }
 
 static void client_header(uint32_t size, size_t len)
 {
 	struct hello h = good_hello();
 
-	if (try_hello(&h) != DAT_CONNECTION_EVENT_ESTABLISHED)
-		tool_die("not connected");
+	connect_as(&h);
 	send_header(size, len);
 	printf("after the header: %s\n", tool_event_name(connection_event()));
 }
@@ -189,6 +207,43 @@ static void receive(unsigned int n)
 			tool_die("%s", tool_event_name(event.event_number));
 	}
 	arrived -= n;
+}
+
+/* Begin the test of 64 bytes that @h describes, up to the client's mark. */
+static void begin_test(const struct hello *h)
+{
+	connect_as(h);
+	send_header(64, sizeof(struct header));
+	receive(1);
+	send_bytes("", 0);
+}
+
+/* The server polls in the test of sends, and sleeps in that of writes. */
+static void silent(const char *stage)
+{
+	struct hello h = good_hello();
+
+	if (!strcmp(stage, "write")) {
+		h.op = 1;
+		h.test = 1;
+	}
+	if (!strcmp(stage, "hello"))
+		connect_as(&h);
+	else
+		begin_test(&h);
+	printf("after silence: %s\n", tool_event_name(connection_event()));
+}
+
+static void progress(uint64_t n)
+{
+	struct hello h = good_hello();
+
+	h.test = 2;
+	h.iters = htonl(1000);
+	h.window = htons(1);
+	memcpy(mem.va + 2 * BYTES, &n, sizeof(n));
+	begin_test(&h);
+	printf("after the progress: %s\n", tool_event_name(connection_event()));
 }
 
 /* Accept the next connection of a client. */
@@ -263,12 +318,16 @@ int main(int argc, char **argv)
 	host = argv[1];
 	port = (unsigned int)opt_number(tool_prog, "PORT", argv[2], 1, 65535);
 	tool_open(&tool, NULL, 1024);
-	tool_alloc(&tool, &mem, 2 * BYTES, TOOL_LOCAL);
+	tool_alloc(&tool, &mem, 3 * BYTES, TOOL_LOCAL | DAT_MEM_PRIV_REMOTE_READ_FLAG);
 	if (!strcmp(argv[3], "hello"))
 		hellos();
 	else if (!strcmp(argv[3], "header") && argc == 6)
 		client_header((uint32_t)opt_number(tool_prog, "SIZE", argv[4], 0, UINT32_MAX),
 			      opt_number(tool_prog, "LEN", argv[5], 0, BYTES));
+	else if (!strcmp(argv[3], "silent") && argc == 5)
+		silent(argv[4]);
+	else if (!strcmp(argv[3], "progress") && argc == 5)
+		progress(opt_number(tool_prog, "N", argv[4], 0, UINT64_MAX));
 	else if (!strcmp(argv[3], "serve") && argc == 5)
 		serve(argv[4]);
 	else
