@@ -324,9 +324,9 @@ progress_on_a_terminal() {
 # perf/perf-peer.c violates the protocol, and the server goes on.
 wrong_clients() {
 	serve || return 1
-	timeout 100 "$peer" "$host" $port hello >"$tmp/peer.log" 2>&1
-	has "$tmp/peer.log" '^20 of 20 wrong hellos refused$' &&
-		has "$tmp/peer.log" '^good hello: established$' &&
+	timeout 100 "$peer" "$host" $port greeting >"$tmp/peer.log" 2>&1
+	has "$tmp/peer.log" '^20 of 20 wrong greetings refused$' &&
+		has "$tmp/peer.log" '^good greeting: established$' &&
 		seen "$tmp/server.log" 'giving up a client' || return 1
 	timeout 60 "$peer" "$host" $port header 65 16 >"$tmp/peer.log" 2>&1
 	seen "$tmp/server.log" 'the client asks for 65 bytes after it said 64' || return 1
@@ -338,7 +338,8 @@ wrong_clients() {
 # time that the test may take.  Each client has a server, which serves another client afterwards.
 silent_clients() {
 	local rc=0 i servers=() peers=() first=$((port + 1)) texts
-	local modes=("silent hello" "silent send" "silent write" "progress 0" "progress 18446744073709551615")
+	local modes=("silent greeting" "silent send" "silent write" "progress 0"
+		"progress 18446744073709551615")
 	texts=('a client has been silent for 10 s' 'a client has been silent for 10 s'
 		'a client has been silent for 20 s' 'the client has received nothing for 10 s'
 		'says that it received 18446744073709551615 of 0 messages')

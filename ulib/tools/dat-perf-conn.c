@@ -142,14 +142,14 @@ void perf_prepare(struct perf *p)
 /* Connect all endpoints.  Exits if a connection fails. */
 void perf_connect(struct perf *p)
 {
-	uint8_t hello[PERF_HELLO_SIZE];
+	uint8_t greeting[PERF_GREETING_SIZE];
 
 	perf_ticker_start(p, STAGE_CONNECT);
 	p->session = (uint32_t)tool_now_ns() ^ (uint32_t)getpid() << 16;
 	for (p->up = 0; p->up < perf_conns(&p->opt); p->up++) {
-		perf_hello_pack(p, p->up, hello);
-		tool_connect(&p->tool, p->conn[p->up].ep, p->args.host, p->args.port, hello,
-			     sizeof(hello));
+		perf_greeting_pack(p, p->up, greeting);
+		tool_connect(&p->tool, p->conn[p->up].ep, p->args.host, p->args.port, greeting,
+			     sizeof(greeting));
 	}
 	perf_ticker_stop(p);
 }
@@ -167,7 +167,7 @@ static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_req
 		r->cr = event.event_data.cr_arrival_event_data.cr_handle;
 		tool_check(dat_cr_query(r->cr, DAT_CR_FIELD_ALL, &param),
 			   "cannot query a request");
-		if (perf_hello_unpack(&param, r))
+		if (perf_greeting_unpack(&param, r))
 			return 1;
 		tool_warn("refusing a client that isn't dat-perf of this version");
 		dat_cr_reject(r->cr);

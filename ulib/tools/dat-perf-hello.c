@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Copyright (c) The dat authors
-/* The hello: private data of a connection request, which describes the test to the server. */
+/*
+ * Greetings.  A greeting is the private data of a connection request: it describes the test to the
+ * server, and says which connection of which run the request is for.
+ */
 #include <arpa/inet.h>
 #include <string.h>
 
 #include "dat-perf.h"
 
-#define HELLO_MAGIC	0x44415470	/* "DATp" */
-#define HELLO_VERSION	5
-#define HELLO_EVENT	0x1
-#define HELLO_SRQ	0x2
-#define HELLO_BIDIR	0x4
-#define HELLO_FLAGS	0x7
+#define GREETING_MAGIC	0x44415470	/* "DATp" */
+#define GREETING_VERSION	5
+#define GREETING_EVENT	0x1
+#define GREETING_SRQ	0x2
+#define GREETING_BIDIR	0x4
+#define GREETING_FLAGS	0x7
 
 /* Big endian.  @magic and @version are in the same place in all versions. */
-struct hello {
+struct greeting {
 	uint32_t	magic;
 	uint32_t	version;
 	uint32_t	session;
@@ -33,17 +36,17 @@ struct hello {
 	uint32_t	duration;
 };
 
-_Static_assert(sizeof(struct hello) == PERF_HELLO_SIZE, "the hello has no padding");
+_Static_assert(sizeof(struct greeting) == PERF_GREETING_SIZE, "a greeting has no padding");
 
-void perf_hello_pack(const struct perf *p, uint32_t index, uint8_t hello[PERF_HELLO_SIZE])
+void perf_greeting_pack(const struct perf *p, uint32_t index, uint8_t greeting[PERF_GREETING_SIZE])
 {
 	const struct perf_opt *o = &p->opt;
-	struct hello h = {
-		.magic = htonl(HELLO_MAGIC), .version = htonl(HELLO_VERSION),
+	struct greeting h = {
+		.magic = htonl(GREETING_MAGIC), .version = htonl(GREETING_VERSION),
 		.session = htonl(p->session), .index = htonl(index),
 		.op = (uint8_t)o->op, .test = (uint8_t)o->test,
-		.flags = htons((o->event ? HELLO_EVENT : 0) | (o->srq ? HELLO_SRQ : 0) |
-			       (o->bidir ? HELLO_BIDIR : 0)),
+		.flags = htons((o->event ? GREETING_EVENT : 0) | (o->srq ? GREETING_SRQ : 0) |
+			       (o->bidir ? GREETING_BIDIR : 0)),
 		.size = htonl(o->size), .iters = htonl(o->iters),
 		.window = htons((uint16_t)o->window), .cq_mod = htons((uint16_t)o->cq_mod),
 		.eps = htons((uint16_t)o->eps), .idle = htons((uint16_t)o->idle),
@@ -51,7 +54,7 @@ void perf_hello_pack(const struct perf *p, uint32_t index, uint8_t hello[PERF_HE
 		.duration = htonl(p->args.duration),
 	};
 
-	memcpy(hello, &h, sizeof(h));
+	memcpy(greeting, &h, sizeof(h));
 }
 
 static int good(const struct perf_opt *o)
@@ -64,9 +67,9 @@ static int good(const struct perf_opt *o)
 	       !perf_opt_wrong(o);
 }
 
-int perf_hello_unpack(const DAT_CR_PARAM *cr, struct perf_request *r)
+int perf_greeting_unpack(const DAT_CR_PARAM *cr, struct perf_request *r)
 {
-	struct hello h;
+	struct greeting h;
 	uint16_t flags;
 
 	if (cr->private_data_size < (DAT_COUNT)sizeof(h))
@@ -78,11 +81,11 @@ int perf_hello_unpack(const DAT_CR_PARAM *cr, struct perf_request *r)
 	r->opt = (struct perf_opt) {
 		.op = h.op, .test = h.test, .size = ntohl(h.size), .iters = ntohl(h.iters),
 		.window = ntohs(h.window), .cq_mod = ntohs(h.cq_mod), .eps = ntohs(h.eps),
-		.idle = ntohs(h.idle), .srq = !!(flags & HELLO_SRQ),
-		.bidir = !!(flags & HELLO_BIDIR),
-		.event = !!(flags & HELLO_EVENT), .poller = ntohl(h.poller),
+		.idle = ntohs(h.idle), .srq = !!(flags & GREETING_SRQ),
+		.bidir = !!(flags & GREETING_BIDIR),
+		.event = !!(flags & GREETING_EVENT), .poller = ntohl(h.poller),
 		.busy = ntohl(h.busy), .duration = ntohl(h.duration),
 	};
-	return ntohl(h.magic) == HELLO_MAGIC && ntohl(h.version) == HELLO_VERSION &&
-	       !(flags & ~HELLO_FLAGS) && good(&r->opt);
+	return ntohl(h.magic) == GREETING_MAGIC && ntohl(h.version) == GREETING_VERSION &&
+	       !(flags & ~GREETING_FLAGS) && good(&r->opt);
 }

@@ -32,7 +32,7 @@ static uint64_t signs(const struct perf *p)
 
 /*
  * Returns the limit for the test of a size.  If the test is one-sided, the limit is the time that
- * two slow hosts take for all of it: 10 ms for a message, and 1 s for 4 MiB.  A timed test ends when
+ * two slow hosts take for all of it: 10 ms for a message and 1 s for 4 MiB.  A timed test ends when
  * the windows are empty.  If the test is not one-sided, the first messages of all connections may
  * arrive together.
  */

@@ -7,7 +7,7 @@
  *   dat-perf-opt.c	options
  *   dat-perf-size.c	sizes of messages
  *   dat-perf-queue.c	lengths of queues
- *   dat-perf-hello.c	private data of connection requests
+ *   dat-perf-hello.c	greetings: private data of connection requests
  *   dat-perf-conn.c	memory, queues and connections: setup and teardown
  *   dat-perf-round.c	control messages before and after the test of a size
  *   dat-perf-request.h	one request or completion: what the loops consist of
@@ -134,7 +134,7 @@ struct perf_conn {
 /*
  * struct perf_request - a connection request of a client
  * @cr: request, to be accepted or rejected
- * @opt, @session, @index: contents of the request's private data, the hello
+ * @opt, @session, @index: contents of the greeting, the request's private data
  */
 struct perf_request {
 	DAT_CR_HANDLE	cr;
@@ -354,12 +354,12 @@ uint32_t perf_recvs(const struct perf *p);
 uint32_t perf_evd_entries(const struct perf *p);
 
 /*
- * dat-perf-hello.c.  perf_hello_unpack() returns whether the private data of a connection request
- * is valid according to the rules for the command line.
+ * dat-perf-hello.c.  A greeting is the private data of a connection request; it tells the test.
+ * perf_greeting_unpack() returns whether it is valid according to the rules for the command line.
  */
-#define PERF_HELLO_SIZE	48	/* bytes; a request can carry 56 */
-void perf_hello_pack(const struct perf *p, uint32_t index, uint8_t hello[PERF_HELLO_SIZE]);
-int perf_hello_unpack(const DAT_CR_PARAM *cr, struct perf_request *r);
+#define PERF_GREETING_SIZE	48	/* bytes; a request can carry 56 */
+void perf_greeting_pack(const struct perf *p, uint32_t index, uint8_t greeting[PERF_GREETING_SIZE]);
+int perf_greeting_unpack(const DAT_CR_PARAM *cr, struct perf_request *r);
 
 /*
  * dat-perf-conn.c.  perf_fail() never returns.  perf_fail() ends the program, except for a server

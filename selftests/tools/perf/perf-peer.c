@@ -3,11 +3,11 @@
 /*
  * perf-peer - peer of dat-perf that violates the protocol; dat_perf.sh runs it
  *
- *	perf-peer HOST PORT hello		send hellos that are wrong, and a good one
+ *	perf-peer HOST PORT greeting		send greetings that are wrong, and a good one
  *	perf-peer HOST PORT header SIZE LEN	announce 64 bytes, and send LEN bytes of a header
  *						with this size
  *	perf-peer HOST PORT silent STAGE	stop at a stage of a test, but stay connected:
- *						"hello", "send" or "write": after the mark
+ *						"greeting", or after the mark "send" or "write"
  *	perf-peer HOST PORT progress N		in a test of system calls, say that N messages have
  *						been received
  *	perf-peer - PORT serve size		answer a header with another size
@@ -35,8 +35,8 @@
 #define COOKIE_RECV	1
 #define COOKIE_SEND	2
 
-/* The hello of version 5; big endian. */
-struct hello {
+/* The greeting of version 5; big endian. */
+struct greeting {
 	uint32_t	magic;
 	uint32_t	version;
 	uint32_t	session;
@@ -69,9 +69,9 @@ static DAT_EP_HANDLE ep;		/* connection over which messages are sent */
 static unsigned int arrived;	/* messages that receive() has not returned */
 
 /* A latency test of sends of 64 bytes. */
-static struct hello good_hello(void)
+static struct greeting good_greeting(void)
 {
-	return (struct hello) {
+	return (struct greeting) {
 		.magic = htonl(0x44415470), .version = htonl(5), .session = htonl(7),
 		.size = htonl(64), .iters = htonl(10), .window = htons(64), .cq_mod = htons(1),
 		.eps = htons(1),
@@ -111,22 +111,22 @@ static DAT_EVENT_NUMBER connection_event(void)
 	return event.event_number;
 }
 
-static DAT_EVENT_NUMBER try_hello(const struct hello *h)
+static DAT_EVENT_NUMBER try_greeting(const struct greeting *h)
 {
 	make_ep();
 	tool_start_connect(ep, host, port, h, sizeof(*h));
 	return connection_event();
 }
 
-/* Each hello differs from the good one in one rule.  The last one is good. */
-static void hellos(void)
+/* Each greeting differs from the good one in one rule.  The last one is good. */
+static void greetings(void)
 {
-	struct hello h[21];
+	struct greeting h[21];
 	unsigned int n = sizeof(h) / sizeof(h[0]), i, refused = 0;
 	DAT_EVENT_NUMBER number;
 
 	for (i = 0; i < n; i++)
-		h[i] = good_hello();
+		h[i] = good_greeting();
 	h[0].magic = 0;
 	h[1].version = htonl(4);
 	h[2].version = htonl(6);
@@ -151,14 +151,14 @@ static void hellos(void)
 	h[19].iters = 0;
 	h[19].duration = htonl(86401);
 	for (i = 0; i < n - 1; i++) {
-		number = try_hello(&h[i]);
+		number = try_greeting(&h[i]);
 		if (number == DAT_CONNECTION_EVENT_PEER_REJECTED)
 			refused++;
 		else
-			printf("hello %u: %s\n", i, tool_event_name(number));
+			printf("greeting %u: %s\n", i, tool_event_name(number));
 	}
-	printf("%u of %u wrong hellos refused\n", refused, n - 1);
-	printf("good hello: %s\n", tool_event_name(try_hello(&h[n - 1])));
+	printf("%u of %u wrong greetings refused\n", refused, n - 1);
+	printf("good greeting: %s\n", tool_event_name(try_greeting(&h[n - 1])));
 }
 
 /* Send @len bytes from the memory after the receive buffer. */
@@ -181,15 +181,15 @@ static void send_header(uint32_t size, size_t len)
 	send_bytes(&h, len);
 }
 
-static void connect_as(const struct hello *h)
+static void connect_as(const struct greeting *h)
 {
-	if (try_hello(h) != DAT_CONNECTION_EVENT_ESTABLISHED)
+	if (try_greeting(h) != DAT_CONNECTION_EVENT_ESTABLISHED)
 		tool_die("not connected");
 }
 
 static void client_header(uint32_t size, size_t len)
 {
-	struct hello h = good_hello();
+	struct greeting h = good_greeting();
 
 	connect_as(&h);
 	send_header(size, len);
@@ -210,7 +210,7 @@ static void receive(unsigned int n)
 }
 
 /* Begin the test of 64 bytes that @h describes, up to the client's mark. */
-static void begin_test(const struct hello *h)
+static void begin_test(const struct greeting *h)
 {
 	connect_as(h);
 	send_header(64, sizeof(struct header));
@@ -221,13 +221,13 @@ static void begin_test(const struct hello *h)
 /* The server polls in the test of sends, and sleeps in that of writes. */
 static void silent(const char *stage)
 {
-	struct hello h = good_hello();
+	struct greeting h = good_greeting();
 
 	if (!strcmp(stage, "write")) {
 		h.op = 1;
 		h.test = 1;
 	}
-	if (!strcmp(stage, "hello"))
+	if (!strcmp(stage, "greeting"))
 		connect_as(&h);
 	else
 		begin_test(&h);
@@ -236,7 +236,7 @@ static void silent(const char *stage)
 
 static void progress(uint64_t n)
 {
-	struct hello h = good_hello();
+	struct greeting h = good_greeting();
 
 	h.test = 2;
 	h.iters = htonl(1000);
@@ -319,8 +319,8 @@ int main(int argc, char **argv)
 	port = (unsigned int)opt_number(tool_prog, "PORT", argv[2], 1, 65535);
 	tool_open(&tool, NULL, 1024);
 	tool_alloc(&tool, &mem, 3 * BYTES, TOOL_LOCAL | DAT_MEM_PRIV_REMOTE_READ_FLAG);
-	if (!strcmp(argv[3], "hello"))
-		hellos();
+	if (!strcmp(argv[3], "greeting"))
+		greetings();
 	else if (!strcmp(argv[3], "header") && argc == 6)
 		client_header((uint32_t)opt_number(tool_prog, "SIZE", argv[4], 0, UINT32_MAX),
 			      opt_number(tool_prog, "LEN", argv[5], 0, BYTES));
