@@ -414,7 +414,7 @@ options_of_a_client() {
 
 wrong_options() {
 	local option value
-	for value in -1 +1 '' 1x 0x ' 1' 4294967297; do
+	for value in -1 '' 1x 0x ' 1' 4294967297; do
 		refused "--iters wants a number from 1 to 10000000, not '$value'" -n "$value" "$host" ||
 			return 1
 	done
@@ -422,7 +422,8 @@ wrong_options() {
 		refused "--$option wants a number from .*, not '1000001'" --$option 1000001 "$host" ||
 			return 1
 	done
-	refused 'there is no option --frobnicate' --frobnicate "$host" &&
+	refused "--iters wants .*, not '[+]1'" -n +1 "$host" &&
+		refused 'there is no option --frobnicate' --frobnicate "$host" &&
 		refused '--p is ambiguous' --p 1 "$host" &&
 		refused '--srq takes no argument' --srq=1 "$host" &&
 		refused 'there is no option -Z' --json -Zr "$host" &&
