@@ -57,7 +57,7 @@ static DAT_COUNT default_count(uint32_t n, uint32_t limit)
 	return (DAT_COUNT)(n < limit ? n : limit);
 }
 
-/* The comparison is signed: a negative count stays negative, and udat_ep_attr_bad() refuses it. */
+/* Signed: udat_ep_attr_bad() has refused negative counts, and none may become a large one here. */
 static DAT_COUNT min_count(DAT_COUNT a, DAT_COUNT b)
 {
 	return a < b ? a : b;
