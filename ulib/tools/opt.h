@@ -26,7 +26,9 @@ void opt_wrong(const char *prog, const char *fmt, ...)
  */
 int opt_parse_number(const char *text, char **end, unsigned long max, unsigned long *n);
 
-/* Returns the number @text of @option.  If it is not from @min to @max, exits as opt_wrong() does. */
+/*
+ * Returns the number @text of @option.  If it is not from @min to @max, exits as opt_wrong() does.
+ */
 unsigned long opt_number(const char *prog, const char *option, const char *text,
 			 unsigned long min, unsigned long max);
 
