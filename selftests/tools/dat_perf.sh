@@ -440,7 +440,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..24"
+echo "1..25"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw

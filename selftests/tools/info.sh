@@ -344,7 +344,7 @@ well_worded() {
 }
 
 echo "TAP version 13"
-echo "1..39"
+echo "1..40"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
 conf=$(mktemp)
