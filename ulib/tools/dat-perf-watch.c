@@ -32,9 +32,9 @@ static uint64_t signs(const struct perf *p)
 
 /*
  * Returns the limit for the test of a size.  If the test is one-sided, the limit is the time that
- * two slow hosts take for all of it: 10 ms for a message and 1 s for 4 MiB.  A timed test ends when
- * the windows are empty.  If the test is not one-sided, the first messages of all connections may
- * arrive together.
+ * two slow hosts take for all of it: 10 ms for a message and 1 s for 128 KiB.  A timed test ends
+ * when the windows are empty.  If the test is not one-sided, the first messages of all connections
+ * may arrive together.
  */
 unsigned int perf_watch_round(const struct perf *p)
 {
@@ -42,8 +42,8 @@ unsigned int perf_watch_round(const struct perf *p)
 	uint64_t n = o->iters ? o->iters : (uint64_t)o->eps * o->window;
 
 	if (!is_one_sided(o))
-		return PERF_SILENCE + (unsigned int)((uint64_t)o->eps * p->size >> 22);
-	return 2 * PERF_SILENCE + 2 * o->duration + (unsigned int)(n / 100 + (n * p->size >> 22));
+		return PERF_SILENCE + (unsigned int)((uint64_t)o->eps * p->size >> 17);
+	return 2 * PERF_SILENCE + 2 * o->duration + (unsigned int)(n / 100 + (n * p->size >> 17));
 }
 
 /* End all connections of the client.  The main thread then gets an event of each. */
