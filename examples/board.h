@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Copyright (c) The dat authors */
-/* Definitions that board-server and board-client share; Documentation/tutorial.rst explains them. */
+/* What board-server and board-client share; Documentation/tutorial.rst explains it. */
 #ifndef BOARD_H
 #define BOARD_H
 
