@@ -465,35 +465,36 @@ static int reject_it(void *data)
  * Let two threads accept and reject the same request.  The second of the two calls fails.
  * Afterwards, the EP must not be in the state PASSIVE_CONNECTION_PENDING.
  */
-static bool contend(struct ktest *t, struct pair *p)
+static void contend(struct ktest *t, struct pair *p)
 {
 	struct task_struct *task;
 	DAT_RSP_HANDLE rsp;
 	DAT_EP_STATE state;
 
-	if (dat_rsp_create(t->ia, QUAL, p->b, p->cr_evd, &rsp) || start(p, p->a, "") ||
-	    !kt_box_wait(&p->cr))
-		return false;
+	KT_OK(t, dat_rsp_create(t->ia, QUAL, p->b, p->cr_evd, &rsp));
+	KT_OK(t, start(p, p->a, ""));
+	KT_TRUE(t, kt_box_wait(&p->cr));
 	init_completion(&p->rejected);
 	task = kthread_run(reject_it, p, "ktest-reject");
-	if (IS_ERR(task))
-		return false;
+	KT_TRUE(t, !IS_ERR(task));
 	dat_cr_accept(arrival(p, p->cr.calls - 1)->cr_handle, DAT_HANDLE_NULL, 0, NULL);
 	wait_for_completion(&p->rejected);
-	if (dat_ep_get_status(p->b, &state, NULL, NULL) ||
-	    state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
-		return false;
+	KT_OK(t, dat_ep_get_status(p->b, &state, NULL, NULL));
+	KT_TRUE(t, state != DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	KT_OK(t, dat_rsp_free(rsp));
 	/* Replace both EPs, because they may be connected. */
-	return !dat_rsp_free(rsp) && !dat_ep_free(p->a) && !dat_ep_free(p->b) &&
-	       !make_ep(t, p, &p->a) && !make_ep(t, p, &p->b);
+	KT_OK(t, dat_ep_free(p->a));
+	KT_OK(t, dat_ep_free(p->b));
+	KT_OK(t, make_ep(t, p, &p->a));
+	KT_OK(t, make_ep(t, p, &p->b));
 }
 
 static void contended(struct ktest *t, struct pair *p)
 {
 	int i;
 
-	for (i = 0; i < 40; i++)
-		KT_TRUE(t, contend(t, p));
+	for (i = 0; i < 40 && !t->failed; i++)
+		contend(t, p);
 }
 
 static void endpoint_survives_accept_beside_reject(struct ktest *t)
