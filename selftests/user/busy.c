@@ -8,6 +8,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -614,14 +616,18 @@ static void on_signal(int sig)
 struct bell {
 	pthread_t	whom;
 	pthread_t	thread;
+	atomic_bool	heard;
 };
 
+/* One signal is not enough: it may arrive between two spins, which both return -EAGAIN. */
 static void *bell_main(void *arg)
 {
 	struct bell *b = arg;
 
-	usleep(100000);
-	pthread_kill(b->whom, SIGUSR1);
+	while (!b->heard) {
+		usleep(100000);
+		pthread_kill(b->whom, SIGUSR1);
+	}
 	return NULL;
 }
 
@@ -636,6 +642,7 @@ TEST_F_TIMEOUT(busy, a_signal_ends_a_spin_with_EINTR, 60)
 	while (ret == -EAGAIN)
 		ret = busy_poll(&self->p.evd[0], LONG_US);
 	EXPECT_EQ(-EINTR, ret);
+	b.heard = true;
 	pthread_join(b.thread, NULL);
 }
 
