@@ -9,6 +9,7 @@
 #include "core/dat.h"
 #include "core/ep.h"
 #include "core/evd.h"
+#include "core/face.h"
 #include "core/psp.h"
 #include "core/xport.h"
 
@@ -254,7 +255,7 @@ static void cr_shutdown(struct dat_obj *obj)
 	if (request)
 		cr_xport(cr)->abandon(request);
 	if (ep)
-		dat_obj_unuse(&ep->obj);
+		obj->ia->face->unreserve(ep);
 	dat_psp_leave(&cr->psp);
 }
 

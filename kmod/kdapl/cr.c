@@ -8,30 +8,34 @@
 #include "core/psp.h"
 #include "kdapl/kdapl.h"
 
-/*
- * Releases the EP that is reserved for a connection request.  Called when the request was freed,
- * rejected or handed off.
+/**
+ * kdat_cr_unreserve() - end the reservation of an EP
+ * @ep: EP that the caller has removed from the ep member of a request, by xchg()
+ *
+ * Context: may sleep.
  */
-static void cr_release_ep(struct dat_cr *cr)
+void kdat_cr_unreserve(struct dat_ep *ep)
 {
-	struct dat_ep *ep = xchg(&cr->ep, NULL);
-
-	if (!ep)
-		return;
 	kdat_ep_reserve(ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, DAT_EP_STATE_UNCONNECTED);
 	dat_obj_unuse(&ep->obj);
 }
 
 /*
- * Releases the EP of a request that is being freed.  cr_free() may have read cr->ep before the
- * caller stored cr->ep.  The caller stores cr->ep and then checks dat_obj_dying().  cr_free() marks
- * the request as being freed and then reads cr->ep.  So at least one of the two threads sees what
- * the other thread has written, and releases the EP.
+ * Ends the reservation of the EP if the request is being freed.  The shutdown of the request may
+ * have read cr->ep before the caller stored cr->ep.  The caller stores cr->ep and then checks
+ * dat_obj_dying().  The free marks the request, and then the shutdown removes cr->ep.  So at least
+ * one of the two threads sees what the other thread has written, and xchg() lets only one of them
+ * get the EP.
  */
 static void cr_recheck(struct dat_cr *cr)
 {
-	if (dat_obj_dying(&cr->obj))
-		cr_release_ep(cr);
+	struct dat_ep *ep;
+
+	if (!dat_obj_dying(&cr->obj))
+		return;
+	ep = xchg(&cr->ep, NULL);
+	if (ep)
+		kdat_cr_unreserve(ep);
 }
 
 /**
@@ -133,23 +137,6 @@ bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle)
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_cr_off_path);
 
 /*
- * Frees a request.  A thread that stores cr->ep after dat_obj_begin_free() sees in cr_recheck()
- * that the request is being freed.  An EP that was stored earlier is released here.
- * dat_obj_abort() would also end the use of the EP, but would leave the EP in the state
- * PASSIVE_CONNECTION_PENDING.
- */
-static int cr_free(struct dat_cr *cr)
-{
-	int ret = dat_obj_begin_free(&cr->obj);
-
-	if (ret)
-		return ret;
-	cr_release_ep(cr);
-	dat_obj_abort(&cr->obj);
-	return 0;
-}
-
-/*
  * Frees a request, even if the device is gone.  Does nothing if a concurrent kdat_ia_close() has
  * already removed the request.
  */
@@ -159,7 +146,7 @@ static void cr_end(struct dat_cr *cr)
 
 	dat_ia_lock(ia);
 	if (xa_load(&ia->objs, cr->obj.id) == &cr->obj)
-		cr_free(cr);
+		dat_obj_free(&cr->obj);
 	dat_ia_unlock(ia);
 }
 
@@ -178,7 +165,7 @@ void kdat_cr_drop(struct dat_ia *ia, u32 id)
 
 	if (IS_ERR(cr))
 		return;
-	cr_free(cr);
+	dat_obj_free(&cr->obj);
 	dat_obj_put(&cr->obj);
 }
 
@@ -232,7 +219,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE s
 		kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, stage);
 		return accept_error(ep, ret);
 	}
-	cr_free(cr);
+	dat_obj_free(&cr->obj);
 	return DAT_SUCCESS;
 }
 
@@ -310,7 +297,7 @@ DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len)
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
 	dat_cr_reject(cr, pd, pd_len);
-	ret = cr_free(cr);
+	ret = dat_obj_free(&cr->obj);
 	kdat_done(&cr->obj);
 	return ret ? kdat_lookup_error(ret, KDAT_BAD(CR)) : DAT_SUCCESS;
 }

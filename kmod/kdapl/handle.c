@@ -161,6 +161,7 @@ const struct dat_face kdat_face = {
 	.publish	= face_publish,
 	.unpublish	= face_unpublish,
 	.release	= face_release,
+	.unreserve	= kdat_cr_unreserve,
 };
 
 /**

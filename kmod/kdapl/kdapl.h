@@ -421,6 +421,7 @@ DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from);
 
 /* cr.c */
 void kdat_cr_take_ep(struct dat_cr *cr);
+void kdat_cr_unreserve(struct dat_ep *ep);
 void kdat_cr_drop(struct dat_ia *ia, u32 id);
 
 /* post.c */
