@@ -12,29 +12,31 @@ MESSAGE = 1024
 
 def serve(ia, port):
     """Serve one client, until it disconnects."""
-    pz, evd = dat.PZ(ia), dat.EVD(ia)
+    pz, evd, received = dat.PZ(ia), dat.EVD(ia), dat.EVD(ia)
     dat.PSP(ia, evd, port)
     print(f"listening at port {port}", flush=True)
     request = evd.wait(want=dat.CONNECTION_REQUEST_EVENT).cr
-    ep, memory = dat.EP(pz, evd), dat.LMR(pz, bytearray(MESSAGE))
+    ep = dat.EP(pz, evd, recv_evd=received)
+    full, empty = dat.LMR(pz, bytearray(MESSAGE)), dat.LMR(pz, bytearray(MESSAGE))
     # A message that arrives before the first receive is posted would break the connection.
-    ep.post_recv(memory.segment())
+    ep.post_recv(full.segment())
     request.accept(ep)
     evd.wait(10, want=dat.CONNECTION_EVENT_ESTABLISHED)
     messages = 0
     while True:
-        event = evd.wait()
-        if event.number == dat.CONNECTION_EVENT_DISCONNECTED:
-            print(f"{messages} messages")
-            return
+        event = received.wait()
         if event.status == dat.DTO_ERR_FLUSHED:
-            continue
-        if event.number != dat.DTO_COMPLETION_EVENT or event.status:
+            break
+        if event.status:
             raise dat.EventError(event)
-        ep.post_send(memory.segment(length=event.length))
+        # The next receive comes first: the client may send as soon as it has the answer.
+        ep.post_recv(empty.segment())
+        ep.post_send(full.segment(length=event.length))
         evd.wait(10, want=dat.DTO_COMPLETION_EVENT)
+        full, empty = empty, full
         messages += 1
-        ep.post_recv(memory.segment())
+    evd.wait(10, want=dat.CONNECTION_EVENT_DISCONNECTED)
+    print(f"{messages} messages")
 
 
 def ask(ia, host, port, count):
