@@ -43,13 +43,13 @@ struct dat_sink {
  * @kernel: flag: the consumers are kernel modules, so no process maps the rings or is charged for
  *	them
  * @handle: return the handle of an object, whose obj->priv is set; the handle becomes
- *	obj->user_data; NULL if the face has no handles: then the next four members are NULL as
+ *	obj->user_data; NULL if the face has no handles: then the next three members are NULL as
  *	well
  * @publish: let lookups find the object by its handle; does not sleep
  * @unpublish: keep lookups from finding the object by its handle
  * @release: free obj->priv of a published object that is being freed
  * @unreserve: end the reservation of an EP that the caller has removed from dat_cr.ep, and call
- *	dat_obj_unuse(); may sleep
+ *	dat_obj_unuse(); may sleep; NULL if the face never sets dat_cr.ep
  */
 struct dat_face {
 	const struct dat_sink		*sink;
