@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Copyright (c) The dat authors */
-/* What board-server and board-client share; Documentation/tutorial.rst explains it. */
+/* Definitions for board-server and board-client.  Documentation/tutorial.rst explains them. */
 #ifndef BOARD_H
 #define BOARD_H
 

@@ -57,9 +57,9 @@ struct dat_psp {
  * @request: request of the transport, owned; a thread that takes the request over uses xchg() to
  *	replace the pointer with NULL
  * @gone: flag: the peer has given up; protected by the transport's lock of the request
- * @ep: EP that the kernel face has reserved for the request, held with dat_obj_use(); or NULL.  The
- *	thread that takes the EP with xchg() accepts with it, puts it back, or calls the face's
- *	@unreserve.
+ * @ep: EP that the kernel face has reserved for the request, held with dat_obj_use(); or NULL.  A
+ *	thread takes the EP by replacing the pointer with NULL, with xchg().  The thread then
+ *	accepts the request with that EP, stores the pointer again, or calls the face's @unreserve
  * @psp: listener whose backlog counts the request; reference held; dat_psp_leave() takes the
  *	pointer with xchg() and drops the reference
  * @remote: address of the peer, as stated in the peer's request
