@@ -21,14 +21,18 @@ host=${host:-127.0.0.1}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 n=0 failed=0
+# shellcheck source=selftests/common/trace.sh
+. "$(dirname "$0")/trace.sh"
 
 result() { # NAME: of the command before
 	local rc=$? status=ok
 	n=$((n + 1))
 	if ((rc != 0)); then
 		status="not ok" failed=1
+		trace_show
 		sed 's/^/# /' "$tmp"/*
 	fi
+	trace_clear
 	echo "$status $n kexample.$1"
 }
 

@@ -22,13 +22,16 @@ if [ -z "$host" ]; then
 fi
 run=/sys/kernel/debug/dat_kperf/run
 n=0 failed=0
+# shellcheck source=selftests/common/trace.sh
+. "$(dirname "$0")/trace.sh"
 # Later tests need the adapter, so add it again in any case.
 trap 'rdma link show "$dev/1" >/dev/null 2>&1 || plug_in' EXIT
 
 result() { # NAME: of the command before
 	local rc=$? status=ok
 	n=$((n + 1))
-	((rc == 0)) || status="not ok" failed=1
+	((rc == 0)) || { status="not ok" failed=1; trace_show; }
+	trace_clear
 	echo "$status $n kperf.$1"
 }
 

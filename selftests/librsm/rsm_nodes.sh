@@ -8,6 +8,8 @@ bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
 # shellcheck source=selftests/common/wait.sh
 . "$(dirname "$0")/wait.sh"
+# shellcheck source=selftests/common/trace.sh
+. "$(dirname "$0")/trace.sh"
 n=0
 
 if [ "${1:-}" != inside ]; then
@@ -26,9 +28,11 @@ result() {
 	n=$((n + 1))
 	if [ $rc != 0 ]; then
 		status="not ok"
+		trace_show
 		sed 's/^/# out: /' "$tmp/out"
 		sed 's/^/# err: /' "$tmp/err"
 	fi
+	trace_clear
 	echo "$status $n rsm_nodes.$1"
 }
 

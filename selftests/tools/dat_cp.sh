@@ -8,6 +8,8 @@
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
+# shellcheck source=selftests/common/trace.sh
+. "$here/trace.sh"
 bin=${DAT_BIN:-$here/../ulib}
 peer=$here/cp/cp-peer
 export LD_LIBRARY_PATH=$here/../ulib
@@ -40,11 +42,13 @@ result() {
 	n=$((n + 1))
 	if [ $rc != 0 ]; then
 		status="not ok"
+		trace_show
 		for f in "$tmp"/*.log; do
 			echo "# ${f##*/}:"
 			cat -v "$f" | tail -20 | sed 's/^/# /'
 		done
 	fi
+	trace_clear
 	stop_server
 	for f in "$tmp"/*.log; do [ ! -e "$f" ] || : >"$f"; done
 	echo "$status $n dat_cp.$1"

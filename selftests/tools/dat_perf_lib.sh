@@ -7,6 +7,8 @@
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
+# shellcheck source=selftests/common/trace.sh
+. "$here/trace.sh"
 bin=${DAT_BIN:-$here/../ulib}
 export LD_LIBRARY_PATH=$here/../ulib
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
@@ -29,11 +31,13 @@ result() {
 	n=$((n + 1))
 	if [ $rc != 0 ]; then
 		status="not ok"
+		trace_show
 		for f in "$tmp"/*.log; do
 			echo "# ${f##*/}:"
 			tail -20 "$f" | sed 's/^/# /'
 		done
 	fi
+	trace_clear
 	stop_server
 	for f in "$tmp"/*.log; do [ ! -e "$f" ] || : >"$f"; done
 	echo "$status $n ${0##*/}.$1" | sed "s/\.sh\././"

@@ -6,6 +6,8 @@
 bin=$(cd "$(dirname "$0")/../examples" && pwd)
 # shellcheck source=selftests/common/wait.sh
 . "$(dirname "$0")/wait.sh"
+# shellcheck source=selftests/common/trace.sh
+. "$(dirname "$0")/trace.sh"
 LD_LIBRARY_PATH=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
@@ -28,11 +30,13 @@ result() {
 	n=$((n + 1))
 	if [ $rc != 0 ]; then
 		status="not ok"
+		trace_show
 		for f in "$@"; do
 			echo "# ${f##*/}:"
 			sed 's/^/# /' "$f"
 		done
 	fi
+	trace_clear
 	echo "$status $n examples.$name"
 }
 

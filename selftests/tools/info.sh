@@ -8,12 +8,16 @@ bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
 # shellcheck source=selftests/common/wait.sh
 . "$(dirname "$0")/wait.sh"
+# shellcheck source=selftests/common/trace.sh
+. "$(dirname "$0")/trace.sh"
 info=$bin/dat-info
 n=0
 
 # result STATUS NAME: report a test, which has succeeded if STATUS is 0.
 result() {
 	n=$((n + 1))
+	[ "$1" = 0 ] || trace_show
+	trace_clear
 	if [ "$1" = 0 ]; then echo "ok $n info.$2"; else echo "not ok $n info.$2"; fi
 }
 

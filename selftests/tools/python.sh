@@ -6,6 +6,8 @@
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
+# shellcheck source=selftests/common/trace.sh
+. "$here/trace.sh"
 export LD_LIBRARY_PATH=$here/../ulib
 export PYTHONPATH=${DAT_PYTHON:-$here/../../python}
 echo=$PYTHONPATH/examples/echo.py
@@ -26,8 +28,10 @@ result() {
 	n=$((n + 1))
 	if [ $rc != 0 ]; then
 		status="not ok"
+		trace_show
 		for f in "$tmp"/*; do sed "s|^|# ${f##*/}: |" "$f"; done
 	fi
+	trace_clear
 	echo "$status $n python.$1"
 }
 

@@ -8,6 +8,8 @@ examples=$(cd "$(dirname "$0")/../examples" && pwd)
 export LD_LIBRARY_PATH=$bin
 # shellcheck source=selftests/common/wait.sh
 . "$(dirname "$0")/wait.sh"
+# shellcheck source=selftests/common/trace.sh
+. "$(dirname "$0")/trace.sh"
 tmp=$(mktemp -d)
 n=0
 server=
@@ -25,10 +27,12 @@ result() {
 	n=$((n + 1))
 	if [ $rc != 0 ]; then
 		status="not ok"
+		trace_show
 		for f in "$tmp"/{out,err,server}; do
 			if [ -e "$f" ]; then sed "s/^/# ${f##*/}: /" "$f"; fi
 		done
 	fi
+	trace_clear
 	echo "$status $n rsm_tools.$1"
 }
 

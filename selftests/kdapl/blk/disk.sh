@@ -6,6 +6,8 @@
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
+# shellcheck source=selftests/common/trace.sh
+. "$here/trace.sh"
 LD_LIBRARY_PATH=$here/../ulib
 export LD_LIBRARY_PATH
 module=${DAT_BLK_KO:-$here/../kmod-$(uname -r)/ktest/dat_blk.ko}
@@ -69,11 +71,13 @@ result() {
 		failed=1
 		status="not ok"
 		echo "# status $rc"
+		trace_show
 		cat "$tmp/log" "$tmp/server" 2>/dev/null | sed 's/^/# /'
 		[ ! -e $control ] || sed 's/^/# /' $control
 		dmesg | tail -n 12 | sed 's/^/# dmesg: /'
 		tidy
 	fi
+	trace_clear
 	: >"$tmp/log"
 	echo "$status $n ${script%.sh}.$1"
 }
