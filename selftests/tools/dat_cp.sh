@@ -72,6 +72,11 @@ send() { # FILE...
 	timeout "${limit:-100}" "$bin/dat-cp" -q --port $port "$@" "$host:" >"$tmp/send.log" 2>&1
 }
 
+# to TARGET FILE...: as send, to TARGET instead of the host.
+to() {
+	timeout 100 "$bin/dat-cp" -q --port $port "${@:2}" "$1" >"$tmp/send.log" 2>&1
+}
+
 # half_of_f: in the background, send half of a file.
 half_of_f() {
 	: >"$tmp/peer.log"
@@ -304,6 +309,25 @@ wrong_usage() {
 		wrong "no option --nonsense" --nonsense && wrong "--device wants an argument" f host: -d
 }
 
+# The name is what follows the first colon, or that after the brackets.
+names_with_colons() {
+	local target
+	echo data >"$tmp/f:g"
+	rm -f "$tmp/f"
+	echo data >"$tmp/f"
+	serve && send "$tmp/f:g" && to "$host:a:b" "$tmp/f" && to "[$host]:c:d" "$tmp/f" &&
+		[ "$(cd "$dir" && echo *)" = "a:b c:d f:g" ] || return 1
+	for target in '[fd00::9]x' '[fd00::9'; do
+		wrong "there is no ']:' in '$target'" "$tmp/f" "$target" || return 1
+	done
+	wrong "not './f:g'" "$tmp/f" ./f:g && wrong "Write [fd00::9]:" "$tmp/f" fd00::9 || return 1
+	# No adapter leads to this address, which needs no name server.
+	for target in '[fd00::9]:p' fd00::9: fd00::9:disk.img; do
+		! to "$target" "$tmp/f" && ! has "$tmp/send.log" 'no address for' || return 1
+	done
+	! to '[no.such.host]:x' "$tmp/f" && has "$tmp/send.log" "no address for 'no.such.host'"
+}
+
 on_a_terminal() {
 	script -qfec "timeout 200 $bin/dat-cp --port $port $tmp/f $host:" "$tmp/tty.log" >/dev/null 2>&1 \
 		</dev/null
@@ -354,7 +378,7 @@ if [ "$1" = slow ]; then
 	result a_slow_disk_delays_a_copy_and_does_not_fail_it
 	exit
 fi
-echo "1..15"
+echo "1..16"
 what_is_hashed_is_on_the_disk
 result what_is_hashed_is_what_is_on_the_disk
 names_of_unfinished_files
@@ -379,6 +403,8 @@ once_leaves_nothing
 result once_leaves_nothing_of_other_clients_behind
 a_fifo_is_refused
 result a_fifo_is_refused_at_once
+names_with_colons
+result names_and_addresses_can_have_colons
 [ "$("$bin/dat-cp" --version 2>&1 >/dev/full)" ] && ! "$bin/dat-cp" --version >/dev/full 2>&1
 result output_that_cannot_be_written_is_an_error
 wrong_usage

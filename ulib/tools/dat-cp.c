@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* dat-cp - copy files to another host over RDMA */
 #define _GNU_SOURCE
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,7 @@ static const char usage_text[] =
 "\n"
 "A file gets its name without directories, or NAME.  It appears under that name, in\n"
 "place of any file that has it, only when its SHA-256 is right at both ends.\n"
+"An IPv6 address may stand in brackets, as in [fd00::9]:NAME.\n"
 "\n"
 "      --serve DIR   receive files into DIR\n"
 "  -1, --once        serve until the first client has gone\n"
@@ -120,17 +122,59 @@ static void parse_one(int c, struct cp_opt *opt)
 	}
 }
 
-/* Split HOST:NAME at the last colon, because IPv6 addresses contain colons. */
+/* Returns whether the first @len bytes of @text are a numeric IPv6 address. */
+static int is_ipv6(const char *text, size_t len)
+{
+	struct addrinfo hints = {
+		.ai_family = AF_INET6, .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM,
+	};
+	struct addrinfo *ai;
+	char copy[128];
+
+	if (len >= sizeof(copy))
+		return 0;
+	memcpy(copy, text, len);
+	copy[len] = 0;
+	if (getaddrinfo(copy, NULL, &hints, &ai))
+		return 0;
+	freeaddrinfo(ai);
+	return 1;
+}
+
+/*
+ * Split HOST:NAME, and return NAME.  An IPv6 address can have brackets.  Otherwise the first colon
+ * ends the host, unless all before the last colon is an IPv6 address.
+ */
+static char *split_target(char *target, char **host)
+{
+	char *first = strchr(target, ':'), *last = strrchr(target, ':');
+	char *slash = strchr(target, '/'), *end;
+
+	*host = target;
+	if (target[0] == '[') {
+		*host = target + 1;
+		end = strchr(target, ']');
+		if (!end || end[1] != ':')
+			opt_wrong(PROG, "there is no ']:' in '%s'", target);
+		*end = 0;
+		return end + 2;
+	}
+	if (is_ipv6(target, strlen(target)))
+		opt_wrong(PROG, "where does the host end? Write [%s]: or [HOST]:NAME", target);
+	end = last && is_ipv6(target, (size_t)(last - target)) ? last : first;
+	if (!end || end == target || (slash && slash < end))
+		opt_wrong(PROG, "the last argument is HOST: or HOST:NAME, not '%s'", target);
+	*end = 0;
+	return end + 1;
+}
+
 static int send_to(const struct cp_opt *opt, char **files, int n, char *target)
 {
-	char *colon = strrchr(target, ':');
+	char *host, *name = split_target(target, &host);
 
-	if (!colon || colon == target)
-		opt_wrong(PROG, "the last argument is HOST: or HOST:NAME, not '%s'", target);
-	if (colon[1] && n > 1)
-		opt_wrong(PROG, "one file can get the name '%s', not %d files", colon + 1, n);
-	*colon = 0;
-	return cp_send_files(opt, target, colon[1] ? colon + 1 : NULL, files, n);
+	if (*name && n > 1)
+		opt_wrong(PROG, "one file can get the name '%s', not %d files", name, n);
+	return cp_send_files(opt, host, *name ? name : NULL, files, n);
 }
 
 int main(int argc, char **argv)
