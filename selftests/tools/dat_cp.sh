@@ -117,6 +117,134 @@ names_of_unfinished_files() {
 		empty "$dir"
 }
 
+# late_copy NAME: begin the copy $copy of a file.  Its second half follows a line to descriptor 3.
+late_copy() {
+	[ -p "$tmp/go" ] || mkfifo "$tmp/go"
+	exec 3<>"$tmp/go"
+	: >"$tmp/peer.log"
+	timeout 100 "$peer" "$host" $port late "$1" <"$tmp/go" >"$tmp/peer.log" 2>&1 3>&- &
+	copy=$!
+	seen "$tmp/peer.log" half
+}
+
+# Two paths that end alike, and two names that differ in a byte that is replaced.
+names_that_become_one() {
+	local copy
+	mkdir -p "$tmp/a" "$tmp/b"
+	echo 1 >"$tmp/a/same"
+	echo 2 >"$tmp/b/same"
+	echo 3 >"$tmp/x"$'\001'
+	echo 4 >"$tmp/x"$'\002'
+	serve || return 1
+	wrong "two files would get the name 'same'" "$tmp/a/same" "$tmp/f" "$tmp/b/same" "$host:" &&
+		wrong "two files would get the name 'x_'" "$tmp"/x? "$host:" &&
+		wrong "without '/', not '/etc/f'" "$tmp/a/same" "$host:/etc/f" && empty "$dir" || return 1
+	# The server does not trust a client to look.
+	stranger name y$'\001' z y$'\002' && has "$tmp/peer.log" '^accepted' 2 &&
+		has "$tmp/peer.log" '^refused a file has arrived under that name' || return 1
+	stranger name a/y && has "$tmp/peer.log" '^refused that is no name' || return 1
+	# One run after the other replaces the file; two at the same time do not.
+	stranger name z && has "$tmp/peer.log" '^accepted' && late_copy same && send "$tmp/b/same" &&
+		echo >&3 && wait "$copy" &&
+		has "$tmp/peer.log" '^refused cannot keep the file: a file has arrived under that name' &&
+		cmp "$tmp/b/same" "$dir/same"
+}
+
+# modes MODE...: print the modes of files of these modes after a copy.
+modes() {
+	local mode
+	for mode; do
+		echo data >"$tmp/f"
+		chmod "$mode" "$tmp/f"
+		send "$tmp/f" || return 1
+		stat -c %a "$dir/f"
+		rm "$dir/f"
+	done | xargs
+}
+
+# mode_of_unfinished: print the modes of the files that the server has open in its directory.
+mode_of_unfinished() {
+	find "/proc/$server/fd" -lname "$dir/*" -exec stat -Lc %a {} +
+}
+
+a_mode_is_never_widened() {
+	local p
+	serve && [ "$(modes 600 644 4755 400)" = "600 644 755 400" ] || return 1
+	# The narrower one of the file and of what it replaces.
+	chmod 640 "$tmp/f" && send "$tmp/f" && chmod 600 "$dir/f" && chmod 644 "$tmp/f" &&
+		send "$tmp/f" && [ "$(stat -c %a "$dir/f")" = 600 ] || return 1
+	half_of_f
+	p=$!
+	seen "$tmp/peer.log" half && [ "$(mode_of_unfinished)" = 600 ]
+	local rc=$?
+	kill -9 $p
+	wait $p 2>/dev/null
+	stop_server
+	umask 077
+	serve && [ $rc = 0 ] && [ "$(modes 644)" = 600 ]
+	rc=$?
+	umask 022
+	return $rc
+}
+
+# Such a file says that it has no bytes, or 4096.
+files_without_a_true_size() {
+	serve && send /proc/version /sys/class/net/lo/mtu && [ -s "$dir/version" ] &&
+		cmp /proc/version "$dir/version" && cmp /sys/class/net/lo/mtu "$dir/mtu"
+}
+
+# opened: wait up to 20 s until the server has opened a file in its directory.
+opened() {
+	local i
+	for ((i = 0; i < 400; i++)); do
+		[ -z "$(find "/proc/$server/fd" -lname "$dir/*" 2>/dev/null)" ] || return 0
+		pause 0.05
+	done
+	return 1
+}
+
+# stopped_copy: begin the copy $copy of a file that is so long, and stop the server in the middle.
+stopped_copy() {
+	local mb
+	for ((mb = 8; mb <= 512; mb *= 4)); do
+		rm -f "$tmp/f"
+		begin_copy $mb && opened && kill -STOP "$server" || return 1
+		[ -e "$dir/f" ] || return 0
+		kill -CONT "$server"
+		wait "$copy" || return 1
+		stop_server
+	done
+	return 1
+}
+
+a_file_that_grows_or_shrinks() {
+	local copy
+	stopped_copy && echo more >>"$tmp/f" && kill -CONT "$server" && wait "$copy" &&
+		cmp "$tmp/f" "$dir/f" || return 1
+	stop_server
+	stopped_copy && truncate -s 1M "$tmp/f" && kill -CONT "$server" && ! wait "$copy" &&
+		seen "$tmp/send.log" 'f became shorter while it was read' && becomes_empty "$dir"
+}
+
+# The name is what follows the first colon, or that after the brackets.
+names_with_colons() {
+	local target
+	echo data >"$tmp/f:g"
+	rm -f "$tmp/f"
+	echo data >"$tmp/f"
+	serve && send "$tmp/f:g" && to "$host:a:b" "$tmp/f" && to "[$host]:c:d" "$tmp/f" &&
+		[ "$(cd "$dir" && echo *)" = "a:b c:d f:g" ] || return 1
+	for target in '[fd00::9]x' '[fd00::9'; do
+		wrong "there is no ']:' in '$target'" "$tmp/f" "$target" || return 1
+	done
+	wrong "not './f:g'" "$tmp/f" ./f:g && wrong "Write [fd00::9]:" "$tmp/f" fd00::9 || return 1
+	# No adapter leads to this address, which needs no name server.
+	for target in '[fd00::9]:p' fd00::9: fd00::9:disk.img ::fd00:9: ::fd00:9:disk.img; do
+		! to "$target" "$tmp/f" && ! has "$tmp/send.log" 'no address for|see dat-cp' || return 1
+	done
+	! to '[no.such.host]:x' "$tmp/f" && has "$tmp/send.log" "no address for 'no.such.host'"
+}
+
 half_a_file_has_no_name() {
 	local rc
 	serve || return 1
@@ -240,16 +368,42 @@ interrupts() {
 	done
 }
 
-once_leaves_nothing() {
-	local p
+# once_beside_half SIGNAL: a client has sent half of a file when the server ends because of another one.
+# The client gets SIGNAL.  Its file did not arrive.
+once_beside_half() {
+	local p rc=0
 	serve --once || return 1
 	half_of_f
 	p=$!
-	seen "$tmp/peer.log" half && echo data >"$tmp/f" && send "$tmp/f" && wait "$server"
-	local rc=$?
+	seen "$tmp/peer.log" half && echo data >"$tmp/f" && send "$tmp/f" && kill -0 "$server" &&
+		kill "-$1" $p || return 1
+	wait "$server" || rc=$?
 	server=
-	kill -9 $p
-	wait $p 2>/dev/null
+	{ kill -9 $p; wait $p; } 2>/dev/null
+	[ $rc = 1 ] && [ "$(ls -A "$dir")" = f ]
+}
+
+# Neither a client that sends no message, nor one whose file has arrived, ends the server in the middle
+# of a copy of another client.
+once_lets_copies_end() {
+	local copy rc=0
+	serve --once && late_copy late || return 1
+	timeout 100 "$peer" "$host" $port garbage >"$tmp/garbage.log" 2>&1 && has "$tmp/garbage.log" . &&
+		seen "$tmp/server.err.log" 'wrong length' && kill -0 "$server" &&
+		echo data >"$tmp/f" && send "$tmp/f" && pause 1 && kill -0 "$server" && echo >&3 &&
+		wait "$copy" && has "$tmp/peer.log" '^accepted' || return 1
+	wait "$server" || rc=$?
+	server=
+	[ $rc = 0 ] && [ "$(cd "$dir" && echo *)" = "f late" ]
+}
+
+# The status of the server is that of the files, and a stranger has none.
+once_without_others() {
+	local rc=0
+	serve --once && timeout 100 "$peer" "$host" $port garbage >"$tmp/garbage.log" 2>&1 &&
+		echo data >"$tmp/f" && send "$tmp/f" || return 1
+	wait "$server" || rc=$?
+	server=
 	[ $rc = 0 ] && [ "$(ls -A "$dir")" = f ]
 }
 
@@ -257,7 +411,9 @@ replaces_a_file() {
 	serve || return 1
 	echo old >"$dir/f"
 	echo new >"$tmp/f"
-	send "$tmp/f" && [ "$(<"$dir/f")" = new ] && [ "$(ls -A "$dir")" = f ]
+	send "$tmp/f" && [ "$(<"$dir/f")" = new ] && [ "$(ls -A "$dir")" = f ] &&
+		[ "$(<"$tmp/send.log")" = "sha256 $(sha256sum <"$tmp/f" | cut -c 1-64)  f" ] &&
+		cmp "$tmp/send.log" "$tmp/server.out.log"
 }
 
 # make_slow_disk MB: mount an ext4 of MB MiB at $tmp/slow.  Processes in the control group $group
@@ -309,25 +465,6 @@ wrong_usage() {
 		wrong "no option --nonsense" --nonsense && wrong "--device wants an argument" f host: -d
 }
 
-# The name is what follows the first colon, or that after the brackets.
-names_with_colons() {
-	local target
-	echo data >"$tmp/f:g"
-	rm -f "$tmp/f"
-	echo data >"$tmp/f"
-	serve && send "$tmp/f:g" && to "$host:a:b" "$tmp/f" && to "[$host]:c:d" "$tmp/f" &&
-		[ "$(cd "$dir" && echo *)" = "a:b c:d f:g" ] || return 1
-	for target in '[fd00::9]x' '[fd00::9'; do
-		wrong "there is no ']:' in '$target'" "$tmp/f" "$target" || return 1
-	done
-	wrong "not './f:g'" "$tmp/f" ./f:g && wrong "Write [fd00::9]:" "$tmp/f" fd00::9 || return 1
-	# No adapter leads to this address, which needs no name server.
-	for target in '[fd00::9]:p' fd00::9: fd00::9:disk.img; do
-		! to "$target" "$tmp/f" && ! has "$tmp/send.log" 'no address for' || return 1
-	done
-	! to '[no.such.host]:x' "$tmp/f" && has "$tmp/send.log" "no address for 'no.such.host'"
-}
-
 on_a_terminal() {
 	script -qfec "timeout 200 $bin/dat-cp --port $port $tmp/f $host:" "$tmp/tty.log" >/dev/null 2>&1 \
 		</dev/null
@@ -340,20 +477,15 @@ in_a_file() {
 # stalled FUNCTION: copy a file by FUNCTION, and stop the server for 3.5 s while it has the file open.
 # The file is long enough that the copy has not ended by then.
 stalled() {
-	local client i rc
+	local client rc
 	serve || return 1
 	truncate -s 64M "$tmp/f"
 	"$1" &
 	client=$!
-	for ((i = 0; i < 400; i++)); do
-		[ -z "$(find "/proc/$server/fd" -lname "$dir/*" 2>/dev/null)" ] || break
-		pause 0.05
-	done
-	kill -STOP "$server"
-	[ ! -e "$dir/f" ] && pause 3.5
+	opened && kill -STOP "$server" && [ ! -e "$dir/f" ] && pause 3.5
 	rc=$?
 	kill -CONT "$server"
-	wait $client && [ $rc = 0 ] && ((i < 400))
+	wait $client && [ $rc = 0 ]
 }
 
 a_long_copy_has_a_bar() { stalled on_a_terminal && has "$tmp/tty.log" '% .* MB/s'; }
@@ -373,12 +505,14 @@ if [ "$1" = slow ]; then
 		echo "1..0 # SKIP this kernel has no loop device or no ext4"
 		exit 4
 	}
-	echo "1..1"
+	echo "1..2"
+	once_beside_half STOP && has "$tmp/server.err.log" 'dropping a client: it is silent'
+	result once_gives_up_a_client_that_is_silent
 	a_slow_disk
 	result a_slow_disk_delays_a_copy_and_does_not_fail_it
 	exit
 fi
-echo "1..16"
+echo "1..22"
 what_is_hashed_is_on_the_disk
 result what_is_hashed_is_what_is_on_the_disk
 names_of_unfinished_files
@@ -399,10 +533,22 @@ replaces_a_file
 result a_file_takes_the_place_of_another
 interrupts
 result an_interrupted_copy_leaves_nothing_behind
-once_leaves_nothing
+once_lets_copies_end
+result once_ends_no_copy_of_another_client
+once_without_others
+result once_ends_after_the_first_client_that_offered_a_file
+once_beside_half KILL
 result once_leaves_nothing_of_other_clients_behind
 a_fifo_is_refused
 result a_fifo_is_refused_at_once
+names_that_become_one
+result names_that_become_one_are_refused
+a_mode_is_never_widened
+result a_mode_is_never_widened
+files_without_a_true_size
+result a_file_is_read_to_its_end_whatever_its_size_says
+a_file_that_grows_or_shrinks
+result a_file_that_grows_is_copied_and_one_that_shrinks_is_refused
 names_with_colons
 result names_and_addresses_can_have_colons
 [ "$("$bin/dat-cp" --version 2>&1 >/dev/full)" ] && ! "$bin/dat-cp" --version >/dev/full 2>&1

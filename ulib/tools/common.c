@@ -288,22 +288,33 @@ void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned i
 			 connect_advice(event.event_number));
 }
 
-int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVENT *event)
+DAT_RETURN tool_try_event(DAT_EVD_HANDLE evd, unsigned int timeout_ms, DAT_EVENT *event)
 {
 	DAT_TIMEOUT timeout = timeout_ms ? timeout_ms * 1000 : DAT_TIMEOUT_INFINITE;
 	DAT_COUNT nmore;
 	DAT_RETURN rc;
 
 	do {
-		if (poll)
-			rc = dat_evd_dequeue(evd, event);
-		else
-			rc = dat_evd_wait(evd, timeout, 1, event, &nmore);
+		rc = dat_evd_wait(evd, timeout, 1, event, &nmore);
 		/*
 		 * DAT_INTERRUPTED_CALL means that no event was taken, because a signal interrupted
 		 * the wait, or because the process was stopped and continued.
 		 */
 	} while (DAT_GET_TYPE(rc) == DAT_QUEUE_EMPTY || DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL);
+	return rc;
+}
+
+int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVENT *event)
+{
+	DAT_RETURN rc;
+
+	if (poll)
+		do {
+			rc = dat_evd_dequeue(evd, event);
+		} while (DAT_GET_TYPE(rc) == DAT_QUEUE_EMPTY ||
+			 DAT_GET_TYPE(rc) == DAT_INTERRUPTED_CALL);
+	else
+		rc = tool_try_event(evd, timeout_ms, event);
 	if (DAT_GET_TYPE(rc) == DAT_TIMEOUT_EXPIRED)
 		return 0;
 	tool_check(rc, "cannot wait for events");

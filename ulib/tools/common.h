@@ -104,6 +104,8 @@ void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned i
  * @timeout_ms.  Returns 0 after the timeout, otherwise 1.
  */
 int tool_event_on(DAT_EVD_HANDLE evd, int poll, unsigned int timeout_ms, DAT_EVENT *event);
+/* The same without spinning.  Returns DAT_TIMEOUT_EXPIRED or another error instead of exiting. */
+DAT_RETURN tool_try_event(DAT_EVD_HANDLE evd, unsigned int timeout_ms, DAT_EVENT *event);
 int tool_event(struct tool *t, int poll, unsigned int timeout_ms, DAT_EVENT *event);
 const char *tool_event_name(DAT_EVENT_NUMBER number);
 const char *tool_dto_name(DAT_DTO_COMPLETION_STATUS status);

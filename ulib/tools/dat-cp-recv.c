@@ -5,10 +5,13 @@
  * other events.  Each client has its own thread, EVD, protection zone and memory.  So a slow disk
  * or a hostile client does not delay other clients.
  *
- * The receiver does not trust clients.  It strips directories from names, and checks sizes and
+ * The receiver does not trust clients.  It refuses names with directories, and checks sizes and
  * slots.  A file has no name until its digest has been verified, so a receiver that is killed
  * leaves no partial file behind.  A file system without O_TMPFILE needs a temporary name, which
  * remains after SIGKILL.
+ *
+ * An error of one client ends only this client, so its thread calls no function that exits on an
+ * error.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -36,6 +39,13 @@
 #define REQUESTS	256		/* max. pending requests; the driver refuses more */
 #define SYNC_STEP	(8ULL << 20)	/* bytes between two waits for the disk */
 #define TEMP_PREFIX	".dat-cp."	/* a client's file name must not begin with this */
+#define TAKEN		"a file has arrived under that name since this client connected"
+
+/* Identity of a file that has arrived. */
+struct arrival {
+	dev_t	dev;
+	ino_t	ino;
+};
 
 /*
  * struct client - a connection, owned by its thread
@@ -50,16 +60,21 @@
  * @slots: CP_SLOTS buffers; the client may write to a slot if it has a credit for that slot
  * @chunk: copy of a slot, which the client cannot change
  * @granted: one bit per slot; set while the client has a credit for the slot
- * @up: flag: the connection was established
  * @over: flag: the connection has ended, or must be ended
  * @fd: file that has no final name yet, or -1
  * @refused: flag: the rest of this file is ignored
  * @name: final name of the file
+ * @mode: permission bits of the file, as offered, without those of the umask
  * @temp: temporary name of the file, or empty; protected by server->lock
- * @size: size of the file in bytes, as offered
  * @received: bytes received
  * @synced: bytes whose writeback was started
  * @sha: SHA-256 of the bytes received
+ * @offered: flag: the client has offered a file
+ * @busy: flag: a file is under way, or an answer; protected by server->lock
+ * @arrived: array of the files that have arrived since the client connected, from any client;
+ *	protected by server->lock
+ * @narrived: number of elements used in @arrived
+ * @room: number of elements allocated for @arrived
  */
 struct client {
 	struct server		*server;
@@ -73,16 +88,20 @@ struct client {
 	struct tool_mem		slots;
 	char			*chunk;
 	uint32_t		granted;
-	int			up;
 	int			over;
 	int			fd;
 	int			refused;
 	char			name[CP_NAME_MAX + 1];
+	mode_t			mode;
 	char			temp[sizeof(TEMP_PREFIX) + 32];
-	uint64_t		size;
 	uint64_t		received;
 	uint64_t		synced;
 	EVP_MD_CTX		*sha;
+	int			offered;
+	int			busy;
+	struct arrival		*arrived;
+	size_t			narrived;
+	size_t			room;
 };
 
 /*
@@ -90,20 +109,26 @@ struct client {
  * @opt: options
  * @tool: adapter, with the EVD for connection requests
  * @dir: directory of the files
+ * @umask: umask of the process
  * @signals: signals that end the server
  * @lock: lock that protects the fields below, and the temporary names in @dir
  * @client: array of connected clients
  * @clients: number of elements used in @client
+ * @busy: number of clients that are busy
+ * @ending: flag: the server begins no more files, and ends when no client is busy
  * @failed: flag: a file did not arrive
  */
 struct server {
 	const struct cp_opt	*opt;
 	struct tool		tool;
 	int			dir;
+	mode_t			umask;
 	sigset_t		signals;
 	pthread_mutex_t		lock;
 	struct client		*client[MAX_CLIENTS];
 	unsigned int		clients;
+	unsigned int		busy;
+	int			ending;
 	int			failed;
 };
 
@@ -116,7 +141,6 @@ static void hang_up(struct client *c, const char *why)
 {
 	if (!c->over)
 		tool_warn("dropping a client: %s", why);
-	set_failed(c->server);
 	c->over = 1;
 }
 
@@ -195,12 +219,13 @@ static int open_file(struct client *c)
 {
 	struct server *v = c->server;
 
-	c->fd = openat(v->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+	/* Nobody else may read the data before the file has its mode. */
+	c->fd = openat(v->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	if (c->fd >= 0)
 		return 0;
 	pthread_mutex_lock(&v->lock);
 	if (!random_name(c))
-		c->fd = openat(v->dir, c->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		c->fd = openat(v->dir, c->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (c->fd < 0)
 		c->temp[0] = 0;
 	pthread_mutex_unlock(&v->lock);
@@ -246,20 +271,53 @@ static void refuse(struct client *c, const char *fmt, ...)
 	send_message(c);
 }
 
-/* Strip the directories from a name.  Returns 0 if the rest is not a valid file name. */
-static int clean_name(const char *from, char to[CP_NAME_MAX + 1])
+/* Returns whether @from is a valid name.  @to gets the name without bytes that steer terminals. */
+static int good_name(const char *from, char to[CP_NAME_MAX + 1])
 {
-	const char *slash = strrchr(from, '/');
-
-	snprintf(to, CP_NAME_MAX + 1, "%s", slash ? slash + 1 : from);
-	text_clean(to, 0);
-	return to[0] && strcmp(to, ".") && strcmp(to, "..") &&
+	cp_clean_name(from, to);
+	return to[0] && !strchr(from, '/') && strcmp(to, ".") && strcmp(to, "..") &&
 	       strncmp(to, TEMP_PREFIX, strlen(TEMP_PREFIX));
+}
+
+/*
+ * Returns whether @st is a file that has arrived since the client connected.  Such a file is not
+ * replaced: it is of the same run, or of another client at the same time, and that client was told
+ * that its file is there.  The caller holds server->lock.
+ */
+static int has_arrived(const struct client *c, const struct stat *st)
+{
+	size_t i;
+
+	for (i = 0; i < c->narrived; i++)
+		if (c->arrived[i].dev == st->st_dev && c->arrived[i].ino == st->st_ino)
+			return 1;
+	return 0;
+}
+
+/* Begin a file, and make the client busy.  Returns the reason why the file is refused, or NULL. */
+static const char *begin_file(struct client *c)
+{
+	struct server *v = c->server;
+	const char *why = NULL;
+	struct stat st;
+
+	pthread_mutex_lock(&v->lock);
+	c->offered = 1;
+	v->busy += !c->busy;
+	c->busy = 1;
+	if (v->ending)
+		why = "the server takes no more files";
+	else if (!fstatat(v->dir, c->name, &st, AT_SYMLINK_NOFOLLOW) && has_arrived(c, &st))
+		why = TAKEN;
+	pthread_mutex_unlock(&v->lock);
+	return why;
 }
 
 static void got_offer(struct client *c, const struct cp_msg *m)
 {
+	const char *why;
 	uint32_t slot;
+	int good;
 
 	if (c->fd >= 0) {
 		hang_up(c, "it offered a file in the middle of another");
@@ -268,10 +326,15 @@ static void got_offer(struct client *c, const struct cp_msg *m)
 	c->refused = 0;
 	c->received = 0;
 	c->synced = 0;
-	c->size = be64toh(m->size);
-	if (!clean_name(m->text, c->name)) {
+	c->mode = ntohl(m->mode) & 0777 & ~c->server->umask;
+	good = good_name(m->text, c->name);
+	why = begin_file(c);
+	if (!good) {
 		strcpy(c->name, "(no name)");
-		refuse(c, "that is no name for a file");
+		why = "that is no name for a file";
+	}
+	if (why) {
+		refuse(c, "%s", why);
 		return;
 	}
 	c->sha = EVP_MD_CTX_new();
@@ -339,10 +402,6 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 			hang_up(c, "it sent data of no file");
 		return;
 	}
-	if (len > c->size - c->received) {
-		refuse(c, "more data than was offered");
-		return;
-	}
 	/* The client can still write to the slot, so hash and store a private copy. */
 	memcpy(c->chunk, c->slots.va + (size_t)slot * CP_SLOT_SIZE, len);
 	EVP_DigestUpdate(c->sha, c->chunk, len);
@@ -352,6 +411,56 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 		return;
 	}
 	grant(c, slot);
+}
+
+/*
+ * Give the file its mode, which is no wider than that of the client's file and that of @old, the
+ * file that it replaces; @old may be NULL.  Returns NULL, or the reason why it is refused: a file
+ * system without modes, such as vfat, may open the file to others.
+ */
+static const char *set_mode(struct client *c, const struct stat *old, struct stat *st)
+{
+	if (old)
+		c->mode &= old->st_mode;
+	/* After an error the mode is that of open_file(), or that of the file system. */
+	(void)fchmod(c->fd, c->mode);
+	if (fstat(c->fd, st))
+		return strerror(errno);
+	return st->st_mode & 066 & ~c->mode ? "the file system would open it to other users" : NULL;
+}
+
+/*
+ * Make room for one more element in the arrays of all clients.  Returns 0 if there is no memory.
+ * The caller holds server->lock.
+ */
+static int room_for_arrival(struct server *v)
+{
+	struct arrival *bigger;
+	struct client *c;
+	unsigned int i;
+
+	for (i = 0; i < v->clients; i++) {
+		c = v->client[i];
+		if (c->narrived < c->room)
+			continue;
+		bigger = realloc(c->arrived, (2 * c->room + 16) * sizeof(*bigger));
+		if (!bigger)
+			return 0;
+		c->arrived = bigger;
+		c->room = 2 * c->room + 16;
+	}
+	return 1;
+}
+
+static void record_arrival(struct server *v, const struct stat *st)
+{
+	struct client *c;
+	unsigned int i;
+
+	for (i = 0; i < v->clients; i++) {
+		c = v->client[i];
+		c->arrived[c->narrived++] = (struct arrival){ st->st_dev, st->st_ino };
+	}
 }
 
 /* Give the file its final name.  The caller holds server->lock. */
@@ -381,19 +490,41 @@ static int name_file(struct client *c)
 	return 0;
 }
 
-/* Sync the file and give it its final name.  Returns 0 or a positive errno. */
-static int keep_file(struct client *c)
+/*
+ * Give the file its mode and its final name.  Returns NULL, or the reason why it is refused.  The
+ * caller holds server->lock.
+ */
+static const char *place_file(struct client *c)
 {
 	struct server *v = c->server;
-	int err = 0;
+	struct stat old, st;
+	int exists = !fstatat(v->dir, c->name, &old, AT_SYMLINK_NOFOLLOW);
+	const char *why;
+
+	if (exists && has_arrived(c, &old))
+		return TAKEN;
+	why = set_mode(c, exists && S_ISREG(old.st_mode) ? &old : NULL, &st);
+	if (why)
+		return why;
+	if (!room_for_arrival(v))
+		return strerror(ENOMEM);
+	if (name_file(c))
+		return strerror(errno);
+	record_arrival(v, &st);
+	return NULL;
+}
+
+/* Sync the file and give it its final name.  Returns NULL, or the reason why it is refused. */
+static const char *keep_file(struct client *c)
+{
+	const char *why;
 
 	if (fsync(c->fd))
-		return errno;
-	pthread_mutex_lock(&v->lock);
-	if (name_file(c))
-		err = errno;
-	pthread_mutex_unlock(&v->lock);
-	return err;
+		return strerror(errno);
+	pthread_mutex_lock(&c->server->lock);
+	why = place_file(c);
+	pthread_mutex_unlock(&c->server->lock);
+	return why;
 }
 
 static void got_done(struct client *c, const struct cp_msg *m)
@@ -401,23 +532,23 @@ static void got_done(struct client *c, const struct cp_msg *m)
 	char hex[2 * CP_DIGEST + 1];
 	uint8_t digest[CP_DIGEST];
 	struct cp_msg *answer;
-	int err;
+	const char *why;
 
 	if (c->fd < 0)
 		return;
 	EVP_DigestFinal_ex(c->sha, digest, NULL);
-	if (c->received != c->size) {
-		refuse(c, "only %llu of %llu bytes came", (unsigned long long)c->received,
-		       (unsigned long long)c->size);
+	if (c->received != be64toh(m->size)) {
+		refuse(c, "%llu bytes came, not %llu", (unsigned long long)c->received,
+		       (unsigned long long)be64toh(m->size));
 		return;
 	}
 	if (memcmp(digest, m->digest, sizeof(digest))) {
 		refuse(c, "the SHA-256 differs: the data changed on its way");
 		return;
 	}
-	err = keep_file(c);
-	if (err) {
-		refuse(c, "cannot keep the file: %s", strerror(err));
+	why = keep_file(c);
+	if (why) {
+		refuse(c, "cannot keep the file: %s", why);
 		return;
 	}
 	close_file(c);
@@ -447,11 +578,30 @@ static void remove_temps(struct server *v)
 			unlinkat(v->dir, v->client[i]->temp, 0);
 }
 
-static void server_exit(struct server *v)
+/*
+ * End the process, if it is about to end and no client is busy.  The caller holds the lock, and the
+ * process ends with it, so no thread begins a file.
+ */
+static void end_if_idle(struct server *v)
 {
-	pthread_mutex_lock(&v->lock);
+	if (!v->ending || v->busy)
+		return;
 	remove_temps(v);
 	exit(v->failed);
+}
+
+/* Note that a client is no longer busy, when its last answer has arrived. */
+static void settle(struct client *c)
+{
+	struct server *v = c->server;
+
+	if (!c->busy || c->fd >= 0 || c->out_busy)
+		return;
+	pthread_mutex_lock(&v->lock);
+	c->busy = 0;
+	v->busy--;
+	end_if_idle(v);
+	pthread_mutex_unlock(&v->lock);
 }
 
 /* --- clients -------------------------------------------------------------------------- */
@@ -488,6 +638,7 @@ static void client_free(struct client *c)
 	tool_free(&c->slots);
 	if (c->tool.evd)
 		tool_unshare(&c->tool);
+	free(c->arrived);
 	free(c->chunk);
 	free(c);
 }
@@ -539,32 +690,73 @@ static void got_event(struct client *c, const DAT_EVENT *event)
 {
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
 		got_completion(c, &event->event_data.dto_completion_event_data);
-	else if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
-		c->up = 1;
-	else
+	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
 		c->over = 1;
+	settle(c);
 }
 
-/* Free the client.  With --once, end the server after the first client that was connected. */
+/*
+ * Free the client.  With --once, the first client that offered a file and has gone ends the server,
+ * as soon as the others have what is under way.
+ */
 static void client_end(struct client *c)
 {
 	struct server *v = c->server;
-	int last = v->opt->once && c->up;
+	int last = v->opt->once && c->offered, busy;
 	unsigned int i;
 
 	if (c->fd >= 0) {
-		tool_warn("%s: the client went away after %llu of %llu bytes", c->name,
-			  (unsigned long long)c->received, (unsigned long long)c->size);
+		tool_warn("%s: the client went away after %llu bytes", c->name,
+			  (unsigned long long)c->received);
 		set_failed(v);
 	}
 	pthread_mutex_lock(&v->lock);
 	for (i = 0; v->client[i] != c; i++)
 		;
 	v->client[i] = v->client[--v->clients];
+	busy = c->busy;
 	pthread_mutex_unlock(&v->lock);
 	client_free(c);
+	pthread_mutex_lock(&v->lock);
+	v->busy -= (unsigned int)busy;
 	if (last)
-		server_exit(v);
+		__atomic_store_n(&v->ending, 1, __ATOMIC_RELAXED);
+	end_if_idle(v);
+	pthread_mutex_unlock(&v->lock);
+}
+
+static int is_ending(const struct server *v)
+{
+	return __atomic_load_n(&v->ending, __ATOMIC_RELAXED);
+}
+
+/* Returns how long the client may be silent now, in milliseconds. */
+static unsigned int patience(const struct client *c)
+{
+	if (!c->offered)
+		return CP_HELLO_MS;
+	return is_ending(c->server) ? CP_LAST_MS : CP_IDLE_MS;
+}
+
+/* Take the next event of the client.  Returns NULL, or the reason why there is none. */
+static const char *next_event(struct client *c, DAT_EVENT *event)
+{
+	int ending = is_ending(c->server);
+	DAT_RETURN rc;
+	unsigned int ms;
+
+	for (ms = 0; ms < patience(c); ms += CP_LOOK_MS) {
+		/* The shorter limit counts from the time at which it begins to apply. */
+		if (ending != is_ending(c->server))
+			ms = 0;
+		ending = is_ending(c->server);
+		rc = tool_try_event(c->tool.evd, CP_LOOK_MS, event);
+		if (rc == DAT_SUCCESS)
+			return NULL;
+		if (DAT_GET_TYPE(rc) != DAT_TIMEOUT_EXPIRED)
+			return tool_strerror(rc);
+	}
+	return "it is silent";
 }
 
 static void *client_thread(void *arg)
@@ -572,16 +764,18 @@ static void *client_thread(void *arg)
 	struct client *c = arg;
 	DAT_RETURN rc = dat_cr_accept(c->cr, c->ep, 0, NULL);
 	DAT_EVENT event;
+	const char *why;
 
 	if (rc != DAT_SUCCESS) {
 		hang_up(c, tool_strerror(rc));
 		dat_cr_reject(c->cr);
 	}
 	while (!c->over) {
-		if (tool_event(&c->tool, 0, c->name[0] ? CP_IDLE_MS : CP_HELLO_MS, &event))
-			got_event(c, &event);
+		why = next_event(c, &event);
+		if (why)
+			hang_up(c, why);
 		else
-			hang_up(c, "it is silent");
+			got_event(c, &event);
 	}
 	client_end(c);
 	return NULL;
@@ -661,13 +855,10 @@ static int client_add(struct server *v, struct client *c)
 	return full ? -1 : 0;
 }
 
-static void client_refuse(struct server *v, DAT_CR_HANDLE cr, const char *why)
+static void client_refuse(DAT_CR_HANDLE cr, const char *why)
 {
 	tool_warn("refusing a client: %s", why);
 	dat_cr_reject(cr);
-	set_failed(v);
-	if (v->opt->once)
-		server_exit(v);
 }
 
 /* Start a thread for a new client.  If resources are short, refuse only this client. */
@@ -683,7 +874,7 @@ static void got_request(struct server *v, DAT_CR_HANDLE cr)
 	}
 	c = calloc(1, sizeof(*c));
 	if (!c) {
-		client_refuse(v, cr, "no memory");
+		client_refuse(cr, "no memory");
 		return;
 	}
 	c->server = v;
@@ -691,20 +882,21 @@ static void got_request(struct server *v, DAT_CR_HANDLE cr)
 	c->cr = cr;
 	rc = client_prepare(c);
 	if (rc != DAT_SUCCESS) {
-		client_refuse(v, cr, tool_strerror(rc));
+		client_refuse(cr, tool_strerror(rc));
 		client_free(c);
 	} else if (client_add(v, c)) {
-		client_refuse(v, cr, "there are too many");
+		client_refuse(cr, "there are too many");
 		client_free(c);
 	} else if (start_thread(client_thread, c)) {
-		client_refuse(v, cr, "no thread");
-		c->up = 1;
+		client_refuse(cr, "no thread");
 		client_end(c);
 	}
 }
 
 static void server_open(struct server *v)
 {
+	v->umask = umask(0);
+	umask(v->umask);
 	v->dir = open(v->opt->dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (v->dir < 0)
 		tool_die("cannot open the directory %s: %s", v->opt->dir, strerror(errno));

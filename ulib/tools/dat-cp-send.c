@@ -54,12 +54,24 @@ struct sender {
 	int			have_result;
 };
 
-/* A file being sent. */
+/*
+ * struct outgoing - a file being sent
+ * @path: its name
+ * @fd: its descriptor
+ * @mode: its permission bits
+ * @size: its size when it was opened, which need not be the number of bytes that can be read
+ * @sent: bytes sent
+ * @ended: flag: all of the file was read
+ * @sha: SHA-256 of the bytes sent
+ * @progress: progress, on a terminal
+ */
 struct outgoing {
 	const char		*path;
 	int			fd;
+	mode_t			mode;
 	uint64_t		size;
 	uint64_t		sent;
+	int			ended;
 	EVP_MD_CTX		*sha;
 	struct cp_progress	progress;
 };
@@ -155,36 +167,55 @@ static void send_message(struct sender *s)
 	s->out_busy++;
 }
 
-static void read_full(struct outgoing *o, char *to, size_t len)
+/*
+ * The end of a file is where read() says so, and not at its size: a file in /proc has none, and one
+ * in /sys has more than can be read.  A file that was truncated meanwhile is not the file that it
+ * was at any time.
+ */
+static void reached_end(struct outgoing *o)
 {
+	struct stat st;
+
+	if (fstat(o->fd, &st))
+		tool_die("cannot read %s: %s", o->path, strerror(errno));
+	if ((uint64_t)st.st_size < o->size)
+		tool_die("%s became shorter while it was read", o->path);
+	o->ended = 1;
+}
+
+/* Fill @to, or read up to the end of the file.  Returns the number of bytes. */
+static size_t read_chunk(struct outgoing *o, char *to)
+{
+	size_t len = 0;
 	ssize_t n;
 
-	while (len) {
-		n = read(o->fd, to, len);
+	while (len < CP_SLOT_SIZE && !o->ended) {
+		n = read(o->fd, to + len, CP_SLOT_SIZE - len);
 		if (n < 0)
 			tool_die("cannot read %s: %s", o->path, strerror(errno));
+		len += (size_t)n;
 		if (!n)
-			tool_die("%s became shorter while it was read", o->path);
-		to += n;
-		len -= (size_t)n;
+			reached_end(o);
 	}
+	return len;
 }
 
 /*
- * Send the next chunk of the file.  A credit for a slot means that the receiver has read the slot.
- * The RDMA write to the slot has then completed, so the local buffer with the same number is free.
+ * Send the next chunk of the file, if there is one.  A credit for a slot means that the receiver
+ * has read the slot.  The RDMA write to the slot has then completed, so the local buffer with the
+ * same number is free.
  */
 static void send_chunk(struct sender *s, struct outgoing *o)
 {
-	uint32_t slot = s->credits[--s->ncredits];
+	uint32_t slot = s->credits[s->ncredits - 1];
 	size_t offset = (size_t)slot * CP_SLOT_SIZE;
-	size_t len = CP_SLOT_SIZE;
+	size_t len = read_chunk(o, s->data.va + offset);
 	DAT_LMR_TRIPLET seg;
 	struct cp_msg *m;
 
-	if (len > o->size - o->sent)
-		len = o->size - o->sent;
-	read_full(o, s->data.va + offset, len);
+	if (!len)
+		return;
+	s->ncredits--;
 	EVP_DigestUpdate(o->sha, s->data.va + offset, len);
 	m = next_message(s);
 	seg = tool_seg(&s->data, offset, len);
@@ -208,7 +239,7 @@ static void offer(struct sender *s, struct outgoing *o, const char *as)
 		tool_die("the name of %s is longer than %d bytes", o->path, CP_NAME_MAX);
 	m = next_message(s);
 	m->type = htonl(CP_OFFER);
-	m->size = htobe64(o->size);
+	m->mode = htonl(o->mode);
 	strcpy(m->text, name);
 	send_message(s);
 	cp_progress_start(&o->progress, name, o->size, o->progress.quiet);
@@ -222,6 +253,7 @@ static int conclude(struct sender *s, struct outgoing *o)
 
 	EVP_DigestFinal_ex(o->sha, digest, NULL);
 	m->type = htonl(CP_DONE);
+	m->size = htobe64(o->sent);
 	memcpy(m->digest, digest, sizeof(digest));
 	send_message(s);
 	while (!s->have_result)
@@ -249,7 +281,7 @@ static int send_file(struct sender *s, struct outgoing *o, const char *as)
 {
 	s->have_result = 0;
 	offer(s, o, as);
-	while (o->sent < o->size && !s->have_result) {
+	while (!o->ended && !s->have_result) {
 		while (!s->ncredits && !s->have_result)
 			pump(s, CP_SILENCE_MS);
 		if (s->ncredits)
@@ -282,6 +314,7 @@ static int open_file(struct outgoing *o, const char *path, int quiet)
 		return -1;
 	}
 	o->size = (uint64_t)st.st_size;
+	o->mode = st.st_mode & 0777;
 	o->sha = EVP_MD_CTX_new();
 	if (!o->sha || !EVP_DigestInit_ex(o->sha, EVP_sha256(), NULL))
 		tool_die("no SHA-256 in libcrypto");

@@ -16,6 +16,17 @@
 #define OPT_SERVE	OPT_LONG
 #define OPT_VERSION	(OPT_LONG + 1)
 
+void cp_clean_name(const char *from, char to[CP_NAME_MAX + 1])
+{
+	const char *slash = strrchr(from, '/');
+
+	from = slash ? slash + 1 : from;
+	to[0] = 0;
+	if (strlen(from) <= CP_NAME_MAX)
+		strcpy(to, from);
+	text_clean(to, 0);
+}
+
 void cp_hex(const uint8_t digest[CP_DIGEST], char hex[2 * CP_DIGEST + 1])
 {
 	int i;
@@ -27,7 +38,8 @@ void cp_hex(const uint8_t digest[CP_DIGEST], char hex[2 * CP_DIGEST + 1])
 static void progress_show(struct cp_progress *g, const char *end)
 {
 	double seconds = (double)(tool_now_ns() - g->start_ns) * 1e-9;
-	int percent = g->size ? (int)(g->done * 100 / g->size) : 100;
+	/* More than the size is read of a file that grows, or that does not tell its size. */
+	int percent = g->done < g->size ? (int)(g->done * 100 / g->size) : 100;
 	char bar[31];
 	int i;
 
@@ -71,11 +83,11 @@ static const char usage_text[] =
 "       dat-cp [OPTION]... FILE... HOST:[NAME]  send files to a dat-cp --serve at HOST\n"
 "\n"
 "A file gets its name without directories, or NAME.  It appears under that name, in\n"
-"place of any file that has it, only when its SHA-256 is right at both ends.\n"
+"place of any older file that has it, only when its SHA-256 is right at both ends.\n"
 "An IPv6 address may stand in brackets, as in [fd00::9]:NAME.\n"
 "\n"
 "      --serve DIR   receive files into DIR\n"
-"  -1, --once        serve until the first client has gone\n"
+"  -1, --once        serve until the first client that offers a file has gone\n"
 "  -d, --device IA   adapter, see 'rdma link show' (the first one)\n"
 "  -p, --port N      connection qualifier of the server (%u)\n"
 "  -q, --quiet       no bar on a terminal\n"
@@ -168,12 +180,38 @@ static char *split_target(char *target, char **host)
 	return end + 1;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Refuse files that would get the same name, because the later would replace the earlier. */
+static void check_names(char *const *files, int n)
+{
+	char (*name)[CP_NAME_MAX + 1] = calloc((size_t)n, sizeof(*name));
+	int i;
+
+	if (!name)
+		tool_die("no memory for %d names", n);
+	for (i = 0; i < n; i++)
+		cp_clean_name(files[i], name[i]);
+	qsort(name, (size_t)n, sizeof(*name), by_name);
+	for (i = 1; i < n; i++)
+		if (*name[i] && !strcmp(name[i - 1], name[i]))
+			opt_wrong(PROG, "two files would get the name '%s'", name[i]);
+	free(name);
+}
+
 static int send_to(const struct cp_opt *opt, char **files, int n, char *target)
 {
 	char *host, *name = split_target(target, &host);
 
 	if (*name && n > 1)
 		opt_wrong(PROG, "one file can get the name '%s', not %d files", name, n);
+	if (strchr(name, '/'))
+		opt_wrong(PROG, "NAME is a name in the server's directory, without '/', not '%s'",
+			  name);
+	check_names(files, n);
 	return cp_send_files(opt, host, *name ? name : NULL, files, n);
 }
 

@@ -5,18 +5,21 @@
  *
  *   sender                                   receiver
  *   ------                                   --------
- *   OFFER name, size                 ->
+ *   OFFER name, mode                 ->
  *                                    <-      CREDIT slot, address, key   (one per slot)
  *   RDMA write into the slot
  *   CHUNK slot, bytes                ->      takes the data from the slot
  *                                    <-      CREDIT slot ...             (again)
  *   ...
- *   DONE sha256                      ->
+ *   DONE size, sha256                ->
  *                                    <-      RESULT status, sha256, text
  *   next OFFER, or disconnect
  *
  * The sender posts the CHUNK message after the RDMA write, on the same connection.  So when the
  * CHUNK arrives, the data is in the slot.  All fields are big endian.
+ *
+ * The size is in DONE, because a sender knows it only at the end: files in /proc do not tell their
+ * sizes, and other files can grow.
  */
 #ifndef DAT_CP_H
 #define DAT_CP_H
@@ -25,7 +28,7 @@
 
 #define CP_PORT		18516
 #define CP_MAGIC	0x44415463	/* "DATc" */
-#define CP_VERSION	1
+#define CP_VERSION	2
 #define CP_NAME_MAX	255
 #define CP_DIGEST	32
 
@@ -40,11 +43,11 @@ struct cp_hello {
  * struct cp_msg - a control message
  * @type: enum cp_type
  * @slot: CREDIT, CHUNK: number of a slot, which is a buffer of the receiver
- * @size: OFFER: bytes of the file; CREDIT: bytes of the slot; CHUNK: bytes of data in the slot;
+ * @size: CREDIT: bytes of the slot; CHUNK: bytes of data in the slot; DONE: bytes of the file;
  *	RESULT: 0 for success
  * @addr: CREDIT: address of the slot
  * @rkey: CREDIT: remote key of the slot
- * @rsvd: 0
+ * @mode: OFFER: permission bits of the file
  * @digest: DONE, RESULT: SHA-256 of the file
  * @text: OFFER: name of the file; RESULT: reason of a failure; NUL-terminated
  */
@@ -54,7 +57,7 @@ struct cp_msg {
 	uint64_t	size;
 	uint64_t	addr;
 	uint32_t	rkey;
-	uint32_t	rsvd;
+	uint32_t	mode;
 	uint8_t		digest[CP_DIGEST];
 	char		text[CP_NAME_MAX + 1];
 };
@@ -67,6 +70,8 @@ struct cp_msg {
 #define CP_SLOT_SIZE	(256U << 10)
 #define CP_HELLO_MS	30000	/* server's timeout for the first OFFER of a client */
 #define CP_IDLE_MS	300000	/* server's timeout for later messages of a client */
+#define CP_LAST_MS	30000	/* the same, after the client that ends a server with --once */
+#define CP_LOOK_MS	1000	/* interval at which the server looks which timeout applies */
 #define CP_SILENCE_MS	120000	/* client's timeout for a message of the server */
 #define CP_RESULT_MS	600000	/* client's timeout for RESULT, which follows a sync */
 
@@ -95,6 +100,11 @@ void cp_progress_start(struct cp_progress *g, const char *name, uint64_t size, i
 void cp_progress_add(struct cp_progress *g, uint64_t bytes);
 void cp_progress_end(struct cp_progress *g);
 
+/*
+ * Convert a name of a file to what the receiver stores: without directories, and without bytes that
+ * steer terminals.  @to is empty if @from is too long.
+ */
+void cp_clean_name(const char *from, char to[CP_NAME_MAX + 1]);
 void cp_hex(const uint8_t digest[CP_DIGEST], char hex[2 * CP_DIGEST + 1]);
 
 /* dat-cp-recv.c, dat-cp-send.c: these functions return the exit status of the program */

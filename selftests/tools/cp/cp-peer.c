@@ -4,9 +4,12 @@
  * cp-peer - peer of dat-cp that violates the protocol; dat_cp.sh runs it
  *
  *	cp-peer HOST PORT torn N	offer N files, and change each while it is written
- *	cp-peer HOST PORT name NAME	offer an empty file of that name
+ *	cp-peer HOST PORT name NAME...	offer an empty file of each name
  *	cp-peer HOST PORT reach		use memory that the server granted to another, or not at all
  *	cp-peer HOST PORT half NAME	send half of a file, report that, and wait to be killed
+ *	cp-peer HOST PORT late NAME	send half of a file, report that, and send the rest after a
+ *					line of standard input
+ *	cp-peer HOST PORT garbage	send 8 bytes that are no message
  *	cp-peer HOST PORT flood N	request N connections that dat-cp refuses
  *	cp-peer - PORT serve		answer an offer with a text of terminal escape sequences
  *
@@ -169,12 +172,13 @@ static void say(struct link *l, enum cp_type type, uint32_t slot, uint64_t size)
 			tool_die("a message does not leave");
 }
 
-static void offer(struct link *l, const char *name, uint64_t size)
+static void offer(struct link *l, const char *name)
 {
 	memset(out(l), 0, sizeof(struct cp_msg));
 	snprintf(out(l)->text, sizeof(out(l)->text), "%s", name);
+	out(l)->mode = htonl(0644);
 	l->have_result = 0;
-	say(l, CP_OFFER, 0, size);
+	say(l, CP_OFFER, 0, 0);
 }
 
 static void post_write(struct link *l, uint32_t slot, size_t from, size_t len)
@@ -205,7 +209,7 @@ static void torn(struct link *l, unsigned int n)
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "torn%u", i);
 		before = l->granted;
-		offer(l, name, CP_SLOT_SIZE);
+		offer(l, name);
 		wait_for_grants(l, i ? before : CP_SLOTS);
 		memset(data(l), 'a', CP_SLOT_SIZE);
 		before = l->granted;
@@ -216,7 +220,7 @@ static void torn(struct link *l, unsigned int n)
 		post_write(l, 0, CP_SLOT_SIZE - 64, 64);
 		wait_for_grants(l, before + 1);
 		digest(l, CP_SLOT_SIZE);
-		say(l, CP_DONE, 0, 0);
+		say(l, CP_DONE, 0, CP_SLOT_SIZE);
 		wait_for_result(l);
 	}
 	printf("%u files offered\n", n);
@@ -224,7 +228,7 @@ static void torn(struct link *l, unsigned int n)
 
 static void name(struct link *l, const char *as)
 {
-	offer(l, as, 0);
+	offer(l, as);
 	if (!l->have_result) {
 		digest(l, 0);
 		say(l, CP_DONE, 0, 0);
@@ -247,7 +251,7 @@ static void reach(struct link *victim)
 	static struct link other;
 	DAT_LMR_TRIPLET seg;
 
-	offer(victim, "victim", CP_SLOT_SIZE);
+	offer(victim, "victim");
 	wait_for_grants(victim, CP_SLOTS);
 	link_connect(&other);
 	other.slots[0] = victim->slots[0];
@@ -264,7 +268,7 @@ static void reach(struct link *victim)
 
 static void half(struct link *l, const char *as)
 {
-	offer(l, as, 2 * CP_SLOT_SIZE);
+	offer(l, as);
 	wait_for_grants(l, CP_SLOTS);
 	memset(data(l), 'h', CP_SLOT_SIZE);
 	post_write(l, 0, 0, CP_SLOT_SIZE);
@@ -272,7 +276,45 @@ static void half(struct link *l, const char *as)
 	wait_for_grants(l, CP_SLOTS + 1);
 	printf("half\n");
 	fflush(stdout);
+}
+
+static void stall(struct link *l, const char *as)
+{
+	half(l, as);
 	pause();
+}
+
+/* The second half of the file consists of no bytes. */
+static void late(struct link *l, const char *as)
+{
+	half(l, as);
+	getchar();
+	digest(l, CP_SLOT_SIZE);
+	say(l, CP_DONE, 0, CP_SLOT_SIZE);
+	wait_for_result(l);
+	printf("%s %s\n", l->result.size ? "refused" : "accepted", l->result.text);
+}
+
+static void send_8_bytes(struct link *l)
+{
+	DAT_LMR_TRIPLET seg = tool_seg(&l->mem, 0, 8);
+
+	tool_check(dat_ep_post_send(l->ep, 1, &seg, cookie(COOKIE_SEND),
+				    DAT_COMPLETION_DEFAULT_FLAG), "send");
+	l->sending++;
+}
+
+/* The server drops the connection. */
+static void garbage(struct link *l)
+{
+	DAT_EVENT event;
+
+	send_8_bytes(l);
+	do {
+		if (!tool_event(&l->tool, 0, PATIENCE_MS, &event))
+			tool_die("the server keeps the connection");
+	} while (event.event_number == DAT_DTO_COMPLETION_EVENT);
+	printf("%s\n", tool_event_name(event.event_number));
 }
 
 static void flood(unsigned int n)
@@ -322,6 +364,7 @@ int main(int argc, char **argv)
 {
 	static struct link l;
 	const char *arg = argc > 4 ? argv[4] : "";
+	int i;
 
 	tool_prog = "cp-peer";
 	if (argc < 4)
@@ -340,11 +383,16 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[3], "torn"))
 		torn(&l, (unsigned int)opt_number(tool_prog, "N", arg, 1, 1000));
 	else if (!strcmp(argv[3], "name"))
-		name(&l, arg);
+		for (i = 4; i < argc; i++)
+			name(&l, argv[i]);
 	else if (!strcmp(argv[3], "reach"))
 		reach(&l);
 	else if (!strcmp(argv[3], "half"))
-		half(&l, arg);
+		stall(&l, arg);
+	else if (!strcmp(argv[3], "late"))
+		late(&l, arg);
+	else if (!strcmp(argv[3], "garbage"))
+		garbage(&l);
 	else
 		tool_usage("no such mode: %s", argv[3]);
 	return 0;
