@@ -63,7 +63,7 @@ serve() {
 	: >"$tmp/server.err.log"
 	empty "$dir" || rm -rf "${dir:?}"/{*,.[!.]*}
 	env --default-signal "$bin/dat-cp" --serve "$dir" --port $port "$@" \
-		>"$tmp/server.out.log" 2>"$tmp/server.err.log" &
+		>"${out:-$tmp/server.out.log}" 2>"$tmp/server.err.log" &
 	server=$!
 	seen "$tmp/server.err.log" 'waiting at port'
 }
@@ -243,6 +243,50 @@ names_with_colons() {
 		! to "$target" "$tmp/f" && ! has "$tmp/send.log" 'no address for|see dat-cp' || return 1
 	done
 	! to '[no.such.host]:x' "$tmp/f" && has "$tmp/send.log" "no address for 'no.such.host'"
+}
+
+# refuses TEXT: a file of 2 MB is refused with TEXT, and so the server goes on.
+refuses() {
+	rm -f "$tmp/f"
+	truncate -s 2M "$tmp/f"
+	! send "$tmp/f" && seen "$tmp/send.log" "$1" && empty "$dir"
+}
+
+takes_a_file() {
+	echo data >"$tmp/f"
+	send "$tmp/f" && cmp "$tmp/f" "$dir/f" && rm "$dir/f"
+}
+
+# limited LIMIT N NORMAL TEXT: under a limit of prlimit, a file is refused with TEXT; the next one is not.
+limited() {
+	prlimit --pid "$server" "--$1=$2:" && refuses "$4" && prlimit --pid "$server" "--$1=$3:" &&
+		takes_a_file
+}
+
+a_server_that_lacks_something() {
+	local used
+	serve && limited fsize 1000000 unlimited 'cannot write: File too large' || return 1
+	for ((used = 0; ; used++)); do [ -L "/proc/$server/fd/$used" ] || break; done
+	limited nofile $used 1024 'cannot create a file in .*: Too many open files' || return 1
+	used=$(awk '/^VmSize/ { print $2 }' "/proc/$server/status")
+	limited as $((used << 10)) unlimited 'rejected by the peer' &&
+		has "$tmp/server.err.log" 'refusing a client: ' || return 1
+	stop_server
+	mkdir -p "$tmp/small" && mount -t tmpfs -o size=1m none "$tmp/small" &&
+		dir_of_disk=$tmp/small/in serve && refuses 'No space left' && takes_a_file
+	local rc=$?
+	stop_server
+	umount "$tmp/small"
+	return $rc
+}
+
+# Nobody reads what the server prints.
+an_output_without_a_reader() {
+	mkfifo "$tmp/closed"
+	exec 4<>"$tmp/closed"
+	out=$tmp/closed serve 4>&- || return 1
+	exec 4>&-
+	takes_a_file && takes_a_file && kill -0 "$server"
 }
 
 half_a_file_has_no_name() {
@@ -512,7 +556,7 @@ if [ "$1" = slow ]; then
 	result a_slow_disk_delays_a_copy_and_does_not_fail_it
 	exit
 fi
-echo "1..22"
+echo "1..24"
 what_is_hashed_is_on_the_disk
 result what_is_hashed_is_what_is_on_the_disk
 names_of_unfinished_files
@@ -551,6 +595,10 @@ a_file_that_grows_or_shrinks
 result a_file_that_grows_is_copied_and_one_that_shrinks_is_refused
 names_with_colons
 result names_and_addresses_can_have_colons
+a_server_that_lacks_something
+result a_server_that_lacks_something_refuses_one_file_and_goes_on
+an_output_without_a_reader
+result an_output_without_a_reader_does_not_end_the_server
 [ "$("$bin/dat-cp" --version 2>&1 >/dev/full)" ] && ! "$bin/dat-cp" --version >/dev/full 2>&1
 result output_that_cannot_be_written_is_an_error
 wrong_usage

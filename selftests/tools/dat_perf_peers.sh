@@ -87,6 +87,27 @@ wrong_clients() {
 	seen "$tmp/server.log" 'the peer sent 15 bytes in place of a header' && client "$host"
 }
 
+# An output without a reader is no reason for the server to end.
+nobody_reads() {
+	mkfifo "$tmp/closed"
+	exec 4<>"$tmp/closed"
+	port=$((port + 1))
+	"$bin/dat-perf" --keep --port $port >/dev/null 2>"$tmp/closed" 4>&- &
+	server=$!
+	has_line 'waiting at port' <&4 && exec 4>&- || return 1
+	timeout 60 "$peer" "$host" $port header 65 16 >"$tmp/peer.log" 2>&1
+	has "$tmp/peer.log" '^after the header: ' && client "$host" && kill -0 "$server"
+}
+
+# has_line TEXT: wait up to 20 s for a line of the input with TEXT.
+has_line() {
+	local line
+	while read -rt 20 line; do
+		[[ $line != *"$1"* ]] || return 0
+	done
+	return 1
+}
+
 # The silence of a client that has only to go on ends after 10 s, that in a test of writes after the
 # time that the test may take.  Each client has a server, which serves another client afterwards.
 silent_clients() {
@@ -145,7 +166,7 @@ a_late_message() {
 }
 
 echo "TAP version 13"
-echo "1..10"
+echo "1..11"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -160,6 +181,8 @@ the_next_address
 result the_next_address_of_a_name_is_tried
 wrong_clients
 result a_client_that_violates_the_protocol_is_dropped
+nobody_reads
+result an_output_without_a_reader_does_not_end_the_server
 silent_clients
 result a_client_that_is_silent_is_given_up
 wrong_servers

@@ -134,6 +134,19 @@ prometheus_writes_a_file() {
 	return $rc
 }
 
+# Under a limit of the size of files, as on a full disk, the old file stays, and nothing is left beside it.
+prometheus_hits_a_limit() {
+	local dir rc=0
+	dir=$(mktemp -d)
+	echo old >"$dir/dat.prom"
+	prlimit --fsize=100: "$info" --prometheus "$dir/dat.prom" 2>"$conf" || rc=$?
+	[ $rc = 1 ] && has "$conf" "cannot write '$dir/dat.prom': File too large" &&
+		[ "$(ls -A "$dir") $(<"$dir/dat.prom")" = "dat.prom old" ]
+	rc=$?
+	rm -r "$dir"
+	return $rc
+}
+
 # Nothing but a file is replaced: not a device, a FIFO, a symbolic link or a directory.
 prometheus_refuses_what_is_no_file() {
 	local dir name rc=0 before
@@ -348,7 +361,7 @@ well_worded() {
 }
 
 echo "TAP version 13"
-echo "1..40"
+echo "1..41"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
 conf=$(mktemp)
@@ -391,6 +404,8 @@ watch_is_stopped
 result $? "--watch does not make up for a stop"
 prometheus_writes_a_file
 result $? "--prometheus replaces a file"
+prometheus_hits_a_limit
+result $? "--prometheus leaves the old file if it cannot write all of the new one"
 prometheus_escapes
 result $? "--prometheus escapes names"
 blanks_in_a_name

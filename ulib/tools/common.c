@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 #define _GNU_SOURCE
 #include <netdb.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,11 @@ DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 
 	tool_check(tool_try_ep(t, srq, recvs, requests, &ep), "cannot make an endpoint");
 	return ep;
+}
+
+void tool_serve_signals(void)
+{
+	signal(SIGPIPE, SIG_IGN);
 }
 
 void tool_listen(const struct tool *t, unsigned int port, DAT_EVD_HANDLE evd)

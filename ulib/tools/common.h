@@ -82,6 +82,9 @@ DAT_RETURN tool_try_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 DAT_EP_HANDLE tool_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 		      DAT_COUNT requests);
 
+/* Ignore SIGPIPE, which would end a server that tells about a client what nobody reads. */
+void tool_serve_signals(void);
+
 /*
  * Listen at @port.  Events of connection requests go to @evd.  On an error, print the reason and
  * exit.

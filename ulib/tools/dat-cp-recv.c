@@ -912,6 +912,7 @@ int cp_serve(const struct cp_opt *opt)
 	DAT_EVENT event;
 
 	v.opt = opt;
+	tool_serve_signals();
 	catch_signals(&v);
 	server_open(&v);
 	for (;;) {

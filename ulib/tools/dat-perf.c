@@ -16,6 +16,7 @@
 
 static void server(struct perf *p)
 {
+	tool_serve_signals();
 	tool_open(&p->tool, p->args.device, EVD_ENTRIES);
 	tool_check(dat_evd_create(p->tool.ia, 64, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &p->cr_evd),
 		   "cannot make an event queue");
