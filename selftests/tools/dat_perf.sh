@@ -165,6 +165,8 @@ a_json_file() {
 	cp "$file" "$tmp/before"
 	measure --iters 20 --json --json-file "$file" --test syscalls && cmp "$tmp/client.out" "$file" &&
 		[ "$(jq -r '.[0].test_info.test' "$file")" = syscalls ] || return 1
+	chmod 600 "$file"
+	measure --iters 20 --json-file "$file" && [ "$(stat -c %a "$file")" = 600 ] || return 1
 	cp "$tmp/before" "$file"
 	stop_server
 	! measure --iters 20 --json --json-file "$file" && cmp "$tmp/before" "$file" &&

@@ -121,13 +121,15 @@ is_prometheus() {
 	END { exit bad || !n }'
 }
 
-# The file has the mode of any new file, and no other file is left beside it.
+# The file has the mode of any new file, unless the old one had less, and no other file is left.
 prometheus_writes_a_file() {
 	local dir rc
 	dir=$(mktemp -d)
 	echo old >"$dir/dat.prom"
 	(umask 022 && "$info" --prometheus "$dir/dat.prom") && is_prometheus <"$dir/dat.prom" &&
-		[ "$(ls -A "$dir")" = dat.prom ] && [ "$(stat -c %a "$dir/dat.prom")" = 644 ]
+		[ "$(ls -A "$dir")" = dat.prom ] && [ "$(stat -c %a "$dir/dat.prom")" = 644 ] &&
+		chmod 600 "$dir/dat.prom" && "$info" --prometheus "$dir/dat.prom" &&
+		[ "$(stat -c %a "$dir/dat.prom")" = 600 ]
 	rc=$?
 	sed 's/^/# /' "$dir/dat.prom"
 	rm -r "$dir"

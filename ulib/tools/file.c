@@ -42,15 +42,22 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-/* Fill the temporary file, and close it also after an error.  Returns 0 or a negative errno. */
-static int fill(int fd, const char *text, size_t len, int flags)
+/* Returns the mode of the new file.  It is no wider than that of a file that it replaces. */
+static mode_t new_mode(const char *name, int flags)
 {
-	mode_t mask = umask(0);
-	int ret;
+	mode_t mask = umask(0), mode = flags & FILE_SECRET ? 0600 : 0666 & ~mask;
+	struct stat st;
 
 	umask(mask);
-	ret = write_all(fd, text, len);
-	if (!ret && fchmod(fd, flags & FILE_SECRET ? 0600 : 0666 & ~mask))
+	return !lstat(name, &st) && S_ISREG(st.st_mode) ? mode & st.st_mode : mode;
+}
+
+/* Fill the temporary file, and close it also after an error.  Returns 0 or a negative errno. */
+static int fill(int fd, const char *text, size_t len, mode_t mode, int flags)
+{
+	int ret = write_all(fd, text, len);
+
+	if (!ret && fchmod(fd, mode))
 		ret = -errno;
 	if (!ret && flags & FILE_SECRET && fsync(fd))
 		ret = -errno;
@@ -69,7 +76,7 @@ int file_write(const char *name, const char *text, size_t len, int flags)
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	ret = fill(fd, text, len, flags);
+	ret = fill(fd, text, len, new_mode(name, flags), flags);
 	/* link() fails if the name exists; rename() would replace the file. */
 	if (!ret && (flags & FILE_NEW ? link(temporary, name) : rename(temporary, name)))
 		ret = -errno;

@@ -19,7 +19,8 @@ const char *file_wrong(const char *name);
 /*
  * Write @len bytes of @text to a temporary file beside @name, and rename it.  Returns 0, or a
  * negative errno after removing the temporary file; a file that had the name is then unchanged.
- * The name of the temporary file does not end like @name, so collectors of *.prom ignore it.
+ * The name of the temporary file does not end like @name, so collectors of *.prom ignore it.  The
+ * mode is that of a new file, and no wider than that of a file that is replaced.
  */
 int file_write(const char *name, const char *text, size_t len, int flags);
 
