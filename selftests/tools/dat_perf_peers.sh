@@ -87,6 +87,14 @@ wrong_clients() {
 	seen "$tmp/server.log" 'the peer sent 15 bytes in place of a header' && client "$host"
 }
 
+# Half a client does not hold the server, whatever other requests arrive.
+half_a_client() {
+	serve || return 1
+	timeout 100 "$peer" "$host" $port hold 40 >"$tmp/peer.log" 2>&1
+	has "$tmp/peer.log" '^the connection ended$' &&
+		has "$tmp/server.log" 'a client went away after 1 of 2 connections' && client "$host"
+}
+
 # An output without a reader is no reason for the server to end.
 nobody_reads() {
 	mkfifo "$tmp/closed"
@@ -166,7 +174,7 @@ a_late_message() {
 }
 
 echo "TAP version 13"
-echo "1..11"
+echo "1..12"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -181,6 +189,8 @@ the_next_address
 result the_next_address_of_a_name_is_tried
 wrong_clients
 result a_client_that_violates_the_protocol_is_dropped
+half_a_client
+result half_a_client_does_not_hold_the_server
 nobody_reads
 result an_output_without_a_reader_does_not_end_the_server
 silent_clients

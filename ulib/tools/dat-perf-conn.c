@@ -18,7 +18,7 @@
 #include "dat-perf-request.h"
 
 #define GATHER_MS	5000		/* server's timeout for the next connection in ms */
-#define GATHER_LOOKS	50		/* number of checks for a lost client during GATHER_MS */
+#define LOOK_MS		100		/* interval of checks for a lost client meanwhile */
 
 /* --- failures ------------------------------------------------------------------------ */
 
@@ -155,23 +155,23 @@ void perf_connect(struct perf *p)
 }
 
 /*
- * Take the next connection request that comes from a dat-perf.  Waits at most @timeout_ms
- * milliseconds, or without limit if @timeout_ms is 0.  Returns 0 after the timeout, otherwise 1.
+ * Take the next connection request.  Waits at most @timeout_ms milliseconds, or without limit if
+ * @timeout_ms is 0.  Returns 1 if the request comes from a dat-perf, and 0 if there is none or it
+ * was refused.
  */
 static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_request *r)
 {
 	DAT_CR_PARAM param;
 	DAT_EVENT event;
 
-	while (tool_event_on(p->cr_evd, 0, timeout_ms, &event)) {
-		r->cr = event.event_data.cr_arrival_event_data.cr_handle;
-		tool_check(dat_cr_query(r->cr, DAT_CR_FIELD_ALL, &param),
-			   "cannot query a request");
-		if (perf_greeting_unpack(&param, r))
-			return 1;
-		tool_warn("refusing a client that isn't dat-perf of this version");
-		dat_cr_reject(r->cr);
-	}
+	if (!tool_event_on(p->cr_evd, 0, timeout_ms, &event))
+		return 0;
+	r->cr = event.event_data.cr_arrival_event_data.cr_handle;
+	if (dat_cr_query(r->cr, DAT_CR_FIELD_ALL, &param) == DAT_SUCCESS &&
+	    perf_greeting_unpack(&param, r))
+		return 1;
+	tool_warn("refusing a client that isn't dat-perf of this version");
+	dat_cr_reject(r->cr);
 	return 0;
 }
 
@@ -183,20 +183,15 @@ static void first_request(struct perf *p, struct perf_request *r)
 	for (;;) {
 		if (p->held.cr)
 			*r = p->held;
-		else
-			next_request(p, 0, r);
+		else if (!next_request(p, 0, r))
+			continue;
 		p->held.cr = NULL;
 		p->opt = r->opt;
 		p->session = r->session;
 		why = perf_too_much(p);
 		if (!why && !r->index)
 			return;
-		/*
-		 * If @why is NULL, this is a further request of a client that was dropped.  Reject
-		 * it without a message.
-		 */
-		if (why)
-			tool_warn("refusing a client: %s", why);
+		tool_warn("refusing a client: %s", why ? why : "its first connection was dropped");
 		dat_cr_reject(r->cr);
 	}
 }
@@ -221,28 +216,32 @@ static int lost_one(struct perf *p)
  */
 static void hold(struct perf *p, struct perf_request *r)
 {
-	if (p->held.cr || r->index)
+	if (p->held.cr || r->index) {
+		tool_warn("refusing a client: others come first");
 		dat_cr_reject(r->cr);
-	else
+	} else {
 		p->held = *r;
+	}
 }
 
 /*
  * Take the request for the next connection of the client.  Returns 0 if the client has
- * disconnected, or sends no request in time.
+ * disconnected, or sends no request in time, however many requests others send.
  */
 static int further_request(struct perf *p, struct perf_request *r)
 {
+	uint64_t end = tool_now_ns() + GATHER_MS * 1000000ULL;
 	uint32_t all = p->up;
-	int i;
 
-	for (i = 0; i < GATHER_LOOKS && !lost_one(p); i++) {
-		while (next_request(p, GATHER_MS / GATHER_LOOKS, r)) {
-			if (r->session == p->session && r->index == p->up)
-				return 1;
-			hold(p, r);
-		}
-	}
+	do {
+		if (lost_one(p))
+			break;
+		if (!next_request(p, LOOK_MS, r))
+			continue;
+		if (r->session == p->session && r->index == p->up)
+			return 1;
+		hold(p, r);
+	} while (tool_now_ns() < end);
 	tool_warn("a client went away after %u of %u connections", all, perf_conns(&p->opt));
 	return 0;
 }

@@ -8,6 +8,8 @@
  *						with this size
  *	perf-peer HOST PORT silent STAGE	stop at a stage of a test, but stay connected:
  *						"greeting", or after the mark "send" or "write"
+ *	perf-peer HOST PORT hold SECONDS	make one of two connections, and then only send
+ *						requests of other tests, until the connection ends
  *	perf-peer HOST PORT progress N		in a test of system calls, say that N messages have
  *						been received
  *	perf-peer - PORT serve size		answer a header with another size
@@ -31,6 +33,7 @@
 #define RECVS		64
 #define BYTES		256	/* of a message */
 #define PATIENCE_MS	60000
+#define OTHERS		32	/* requests of other clients under way */
 #define LATE_US		300000
 #define COOKIE_RECV	1
 #define COOKIE_SEND	2
@@ -234,6 +237,43 @@ static void silent(const char *stage)
 	printf("after silence: %s\n", tool_event_name(connection_event()));
 }
 
+/* Request the second connection of another client. */
+static void request_other(DAT_EP_HANDLE other, struct greeting *h)
+{
+	h->session = htonl(ntohl(h->session) + 1);
+	h->index = htonl(1);
+	tool_start_connect(other, host, port, h, sizeof(*h));
+}
+
+/* Keep requests under way, so that the server always finds one. */
+static void hold(unsigned int seconds)
+{
+	uint64_t end = tool_now_ns() + seconds * 1000000000ULL;
+	struct greeting h = good_greeting();
+	DAT_EP_HANDLE first, other;
+	DAT_EVENT event;
+	unsigned int i;
+
+	h.eps = htons(2);
+	connect_as(&h);
+	first = ep;
+	for (i = 0; i < OTHERS; i++)
+		request_other(tool_ep(&tool, NULL, 1, 1), &h);
+	while (tool_now_ns() < end) {
+		if (!tool_event(&tool, 0, PATIENCE_MS, &event) ||
+		    event.event_number == DAT_DTO_COMPLETION_EVENT)
+			continue;
+		other = event.event_data.connect_event_data.ep_handle;
+		if (other == first) {
+			printf("the connection ended\n");
+			return;
+		}
+		tool_check(dat_ep_reset(other), "reset an endpoint");
+		request_other(other, &h);
+	}
+	printf("held for %u s\n", seconds);
+}
+
 static void progress(uint64_t n)
 {
 	struct greeting h = good_greeting();
@@ -326,6 +366,8 @@ int main(int argc, char **argv)
 			      opt_number(tool_prog, "LEN", argv[5], 0, BYTES));
 	else if (!strcmp(argv[3], "silent") && argc == 5)
 		silent(argv[4]);
+	else if (!strcmp(argv[3], "hold") && argc == 5)
+		hold((unsigned int)opt_number(tool_prog, "SECONDS", argv[4], 1, 3600));
 	else if (!strcmp(argv[3], "progress") && argc == 5)
 		progress(opt_number(tool_prog, "N", argv[4], 0, UINT64_MAX));
 	else if (!strcmp(argv[3], "serve") && argc == 5)
