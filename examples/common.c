@@ -75,7 +75,7 @@ const char *event_name(DAT_EVENT_NUMBER number)
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:
 		return "the server has rejected the connection";
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
-		return "nobody listens there";
+		return "nobody listens there, or its queue is full";
 	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
 		return "the peer went away before the connection was established";
 	case DAT_CONNECTION_EVENT_DISCONNECTED:

@@ -87,6 +87,17 @@ wrong_clients() {
 	seen "$tmp/server.log" 'the peer sent 15 bytes in place of a header' && client "$host"
 }
 
+# A client says what it knows of a refusal: that a program refused, or that none took the request.
+refusals() {
+	serve || return 1
+	echo data >"$tmp/f"
+	! timeout 60 "$bin/dat-cp" --port $port "$tmp/f" "$host:" >"$tmp/client.log" 2>&1 &&
+		has "$tmp/client.log" 'rejected by the peer: a server is there and refused, which carries no reason' &&
+		has "$tmp/server.log" "refusing a client that isn't dat-perf" || return 1
+	stop_server
+	! client "$host" && has "$tmp/client.log" 'rejected: nobody listens there, or its queue is full'
+}
+
 # Half a client does not hold the server, whatever other requests arrive.
 half_a_client() {
 	serve || return 1
@@ -174,7 +185,7 @@ a_late_message() {
 }
 
 echo "TAP version 13"
-echo "1..12"
+echo "1..13"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -189,6 +200,8 @@ the_next_address
 result the_next_address_of_a_name_is_tried
 wrong_clients
 result a_client_that_violates_the_protocol_is_dropped
+refusals
+result a_client_says_what_it_knows_of_a_refusal
 half_a_client
 result half_a_client_does_not_hold_the_server
 nobody_reads

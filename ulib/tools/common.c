@@ -243,9 +243,9 @@ static const char *connect_advice(DAT_EVENT_NUMBER number)
 {
 	switch (number) {
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
-		return "nobody listens there: start the server first, with the same --port";
+		return "nobody listens there, or its queue is full: start the server first, with the same --port";
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:
-		return "the server refused, and says why: it may be of another version, or busy";
+		return "a server is there and refused, which carries no reason: see what it printed";
 	case DAT_CONNECTION_EVENT_UNREACHABLE:
 		return "no route to it over this adapter: see 'rdma link show' and 'ip route get'";
 	case DAT_CONNECTION_EVENT_TIMED_OUT:
