@@ -4,7 +4,8 @@
 #
 # Test dat-info: the list of adapters, the syntax of the JSON output, counters, and the problems that
 # --check reports.
-bin=$(cd "$(dirname "$0")/../ulib" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+bin=$here/../ulib
 export LD_LIBRARY_PATH=$bin
 # shellcheck source=selftests/common/wait.sh
 . "$(dirname "$0")/wait.sh"
@@ -352,6 +353,107 @@ server_is_listed() {
 	[[ $out == *" $server dat-perf:"*" 1 psp"* ]]
 }
 
+# on_kernel RELEASE: what --check says of the kernel if it has this release.
+on_kernel() {
+	RELEASE=$1 LD_PRELOAD=$here/info/uname.so "$info" --check | grep '^[a-z]* *kernel '
+}
+
+# The status of each release.  The driver is loaded, so a kernel that is too new for the tests is none
+# of the problems.
+kernels_are_judged() {
+	local release
+	for release in 2.6.32 5.10.0-1 6.0.19; do
+		[[ $(on_kernel $release) == "fail  kernel    $release is older than 6.1, "*" -> boot a later kernel" ]] ||
+			return 1
+	done
+	for release in 6.1.0-18-amd64 6.12.3 7.0 10.0 custom; do
+		[[ $(on_kernel $release) == "ok    kernel    $release"* ]] || return 1
+	done
+}
+
+# Without the driver, only the kernel of the tests is as good.
+kernels_without_the_driver() {
+	[[ $(on_kernel 6.0.19) == fail* && $(on_kernel 6.1.7) == ok* && $(on_kernel 6.2) == warn* ]] &&
+		[[ $(on_kernel 10.0) == warn* ]]
+}
+
+# driver_line: what --check says of the driver.
+driver_line() { "$info" --check | grep '^[a-z]* *driver '; }
+
+# installed: what --check says if modules are installed for other kernels or this one, unsigned or built
+# for another kernel, where only signed ones are taken.  Mounts in a namespace of its own make that so.
+# A kernel takes a module of another one if it has versions of its symbols.
+# shellcheck disable=SC2317 # unshare runs it
+installed() {
+	local rel lib=/lib/modules own
+	rel=$(uname -r)
+	own=$lib/$rel/updates
+	mount -t tmpfs none $lib && mkdir -p $lib/7.7.7-other "$own" || return 1
+	driver_line
+	echo 'updates/dkms/dat.ko.xz: kernel/ib_core.ko' >$lib/7.7.7-other/modules.dep
+	driver_line
+	printf '%s\n' 'updates/ib_core.ko:' 'updates/dat.ko: updates/ib_core.ko' >"$lib/$rel/modules.dep"
+	cp "$DAT_KO" "$own/dat.ko"
+	driver_line
+	printf '%s\n' 'kernel/x/ib_core.ko.xz:' 'updates/dat.ko: kernel/x/ib_core.ko.xz' >"$lib/$rel/modules.dep"
+	driver_line
+	mount -t tmpfs none /sys/module && mkdir -p /sys/module/module/parameters || return 1
+	echo Y >/sys/module/module/parameters/sig_enforce
+	driver_line
+	echo '~Module signature appended~' >>"$own/dat.ko"
+	driver_line
+	umount /sys/module
+	mount -t tmpfs none /sys/kernel && mkdir /sys/kernel/security || return 1
+	echo 'none [integrity] confidentiality' >/sys/kernel/security/lockdown
+	driver_line
+	echo '[none] integrity confidentiality' >/sys/kernel/security/lockdown
+	driver_line
+	sed -i "s/vermagic=$rel /vermagic=9.9.9 /" "$own/dat.ko"
+	driver_line
+	sed -i "s/ modversions / /" "$own/dat.ko"
+	driver_line
+}
+
+# What is found out without the kernel's log.
+reasons_are_told() {
+	local rel out want i other="built for kernel 9.9.9"
+	rel=$(uname -r)
+	! grep -q ' modversions ' "$DAT_KO" || other="dat.ko is not loaded -> as root: modprobe dat"
+	export -f installed driver_line
+	export info DAT_KO
+	mapfile -t out < <(unshare -m bash -c installed 2>&1)
+	printf '# %s\n' "${out[@]}"
+	want=("nor installed for kernel $rel -> as root: make modules_install"
+		"installed for kernel 7.7.7-other, and $rel runs -> boot 7.7.7-other, or install it for $rel"
+		"ib_core is updates/ib_core.ko, of another RDMA stack"
+		"dat.ko is not loaded -> as root: modprobe dat"
+		"has no signature, and .*(module.sig_enforce) -> sign it"
+		"dat.ko is not loaded, and .*(module.sig_enforce) -> as root: modprobe dat; if the key is rejected"
+		"dat.ko is not loaded, and .*(lockdown, as with Secure Boot)"
+		"dat.ko is not loaded -> as root: modprobe dat" "$other"
+		"built for kernel 9.9.9, and $rel runs -> build and install it for $rel")
+	[ ${#out[@]} = ${#want[@]} ] || return 1
+	for i in "${!want[@]}"; do grep -q -- "${want[i]}" <<<"${out[i]}" || return 1; done
+}
+
+# refused_with SED-COMMAND TEXT: the kernel refuses a module that was changed, and --check tells why.
+refused_with() {
+	local line
+	sed "$1" "$DAT_KO" >"$conf"
+	! insmod "$conf" 2>/dev/null && line=$(driver_line) && echo "# $line" && grep -q "$2" <<<"$line"
+}
+
+# The kernel's log has what is not in the module's file.
+refusals_are_told() {
+	refused_with 's/__ib_alloc_pd/__ib_alloc_pX/g' \
+		"did not take dat.ko: 'dat: Unknown symbol __ib_alloc_pX (err -2)' -> load it with modprobe dat" &&
+		refused_with 's/ mod_unload / mod_unloaX /' \
+			"'dat: version magic '.*mod_unloaX .*' should be .* -> build and install dat.ko for" ||
+		return 1
+	echo 'dat: disagrees about version of symbol ib_register_client' >/dev/kmsg
+	driver_line | grep -q "version of symbol ib_register_client' -> dat.ko was built for other modules"
+}
+
 # Every line of --check must start with ok, warn or fail.  A line with warn or fail must contain a
 # remedy after "->".
 well_worded() {
@@ -363,7 +465,7 @@ well_worded() {
 }
 
 echo "TAP version 13"
-echo "1..41"
+echo "1..45"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
 conf=$(mktemp)
@@ -449,6 +551,8 @@ expect "a missing library is reported" 1 "$conf:3: libnix.so.1" with_conf "$info
 DAT_OVERRIDE=$conf json "JSON with any name"
 well_worded
 result $? "each problem has advice"
+kernels_are_judged
+result $? "each kernel is judged by its release"
 
 chmod 600 /dev/dat
 expect "no permission names the group" 1 "group 'rdma'" as_nobody "$info" --check
@@ -456,7 +560,11 @@ chmod 666 /dev/dat
 expect "little locked memory names the limit" 1 "warn  memlock   ulimit -l" little_memory
 
 if [ -z "$DAT_KO" ]; then
-	echo "ok $((n + 1)) info.no driver names modprobe # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
+	for name in "no driver names modprobe" "without the driver, a newer kernel is doubted" \
+		"what keeps the driver from loading is told" "what the kernel said of the driver is told"; do
+		n=$((n + 1))
+		echo "ok $n info.$name # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
+	done
 	exit 0
 fi
 for _ in {1..50}; do
@@ -465,3 +573,9 @@ for _ in {1..50}; do
 	pause 0.1
 done
 expect "no driver names modprobe" 1 "modprobe dat" "$info" --check
+kernels_without_the_driver
+result $? "without the driver, a newer kernel is doubted"
+reasons_are_told
+result $? "what keeps the driver from loading is told"
+refusals_are_told
+result $? "what the kernel said of the driver is told"

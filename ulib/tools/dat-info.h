@@ -301,6 +301,14 @@ void check_kernel(void);
 int check_driver(void);
 void check_memlock(void);
 
+/*
+ * dat-info-module.c: modules of this kernel.  module_is_listed() looks into @list, a file in the
+ * directory of the kernel's modules.  module_report() reports why dat.ko is not loaded.
+ */
+int module_is_loaded(const char *module);
+int module_is_listed(const char *module, const char *list);
+void module_report(void);
+
 /* dat-info-port.c: checks of the RDMA devices.  @usable: result of check_driver() */
 void check_ports(int usable);
 
