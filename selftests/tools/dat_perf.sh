@@ -155,6 +155,36 @@ $host" ] && [ "dat-perf $(json '.[0].test_info.version')" = "$("$bin/dat-perf" -
 50" ] && [ "$(json ".[0].results | $rest_of_the_sum")" = 0 ]
 }
 
+# row: print the first row of client.out with single blanks.
+row() { awk '$1 ~ /^[0-9]+$/ { $1 = $1; print; exit }' "$tmp/client.out"; }
+
+# What is printed is what the JSON of the same run has.  With --bidirectional, the rates are the sums of
+# those of both directions.
+figures_are_right() {
+	local file=$tmp/figures.json got
+	serve || return 1
+	measure -t bw -b --iters 300 --size 4096 --eps 2 --json-file "$file" || return 1
+	mapfile -t got < <(jq '.[0].results | .MsgSize, .n_iterations, .BW_peak, .BW_average, .MsgRate' "$file")
+	[ "$(row)" = "$(printf '%d %d %.2f %.2f %.6f' "${got[@]}")" ] || return 1
+	[ "$(jq '.[0].results | (.client.BW_average + .server.BW_average - .BW_average) * 10 | round + 0' "$file")" = 0 ] &&
+		[ "$(jq '.[0].results | .client.BW_average < .BW_average and .server.BW_average < .BW_average' "$file")" = true ] &&
+		[ "$(jq '.[0].results | (.MsgRate * 4096 / 1.048576 - .BW_average) * 10 | round + 0' "$file")" = 0 ] ||
+		return 1
+	measure --iters 100 --json-file "$file" || return 1
+	mapfile -t got < <(jq '.[0].results | .MsgSize, .n_iterations, .t_min, .t_max, .t_typical, .t_avg,
+		.t_stdev, .percentile_99, ."percentile_99.9"' "$file")
+	# Both are rounded, the row to fewer digits.
+	awk -v row="$(row)" -v json="${got[*]}" 'BEGIN {
+		n = split(row, r); m = split(json, j)
+		for (i = 1; i <= n; i++) if (r[i] - j[i] > 0.0061 || j[i] - r[i] > 0.0061) exit 1
+		exit !(n == 9 && m == 9 && r[1] == 64 && r[2] == 100 && r[3] <= r[5] && r[5] <= r[8] &&
+			r[8] <= r[9] && r[9] <= r[4] && r[3] <= r[6] && r[6] <= r[4])
+	}' || return 1
+	measure --test syscalls --iters 100 --json-file "$file" || return 1
+	mapfile -t got < <(jq '.[0].results | .syscalls, .n_iterations' "$file")
+	has "$tmp/client.out" "^ syscalls: ${got[0]} in ${got[1]} post_recv" && [ "${got[1]}" = 89 ]
+}
+
 # The file is there when it is whole, and an older one stays if the measurement fails.
 a_json_file() {
 	local file=$tmp/new/results.json
@@ -258,7 +288,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..15"
+echo "1..16"
 ! "$bin/dat-perf" --version >/dev/full 2>"$tmp/full.log" && ! "$bin/dat-info" --version >/dev/full 2>&1
 result output_that_cannot_be_written_is_an_error
 sizes_in_the_given_order
@@ -280,6 +310,7 @@ result both_sides_send_at_the_same_time
 a_histogram
 result a_histogram_has_all_messages
 with jq json_as_perftest the_json_has_the_keys_of_perftest
+with jq figures_are_right what_is_printed_is_what_the_json_has
 with jq a_json_file a_json_file_appears_when_it_is_whole
 wrong_json_files
 result a_json_file_that_cannot_be_written_is_refused

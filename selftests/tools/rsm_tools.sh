@@ -144,6 +144,14 @@ progress() {
 	[ ! -s "$tmp/err" ]
 }
 
+# The figures of a row belong together: bytes per second, calls per second, bytes of a call.
+figures_agree() {
+	perf -n 2000 -t bw -s 5000 -o putv -e 3 && awk 'END {
+		mb = $5 * 1e6 * 3 * 5000 / 1048576
+		exit !($3 == 2000 && $5 > 0 && $4 - mb < 0.02 * (1 + $4) && mb - $4 < 0.02 * (1 + $4))
+	}' "$tmp/out"
+}
+
 other_processes() {
 	serve "$bin/rsm-perf" --serve -s 4096 -e 4 || return 1
 	perf -i "$segment" -n 10 -o putv -s 4096 -e 4 && perf -i "$segment" -n 10 -o get -s 16384 || return 1
@@ -195,13 +203,15 @@ scatter_usage() {
 }
 
 echo "TAP version 13"
-echo "1..12"
+echo "1..13"
 operations
 result "every operation is measured in every way"
 json
 result "JSON has a member for everything"
 latency_is_sorted
 result "the times of a latency test are in order"
+figures_agree
+result "the figures of a bandwidth test agree"
 wrong_usage
 result "wrong usage is told, and help helps"
 progress
