@@ -55,7 +55,6 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 		return cr;
 	cr->psp = psp;
 	cr->remote = req->remote;
-	cr->off_path = req->off_path;
 	cr->gone = req->gone;
 	cr->read_in = req->read_in;
 	cr->read_out = req->read_out;
@@ -187,7 +186,7 @@ static int cr_move(struct dat_cr *cr, void *request, struct dat_psp *psp)
 {
 	const struct dat_xport_ops *xport = cr_xport(cr);
 	struct dat_request req = {
-		.handle = request, .remote = cr->remote, .off_path = cr->off_path,
+		.handle = request, .remote = cr->remote,
 		.read_in = cr->read_in, .read_out = cr->read_out, .qpn = cr->qpn,
 		.pd = cr->pd, .pd_len = cr->pd_len,
 	};

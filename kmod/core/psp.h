@@ -63,7 +63,6 @@ struct dat_psp {
  * @psp: listener whose backlog counts the request; reference held; dat_psp_leave() takes the
  *	pointer with xchg() and drops the reference
  * @remote: address of the peer, as stated in the peer's request
- * @off_path: flag: @remote differs from the address that the network path gives; constant
  * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
  * @qpn: queue pair number of the peer; 0 with iWARP
@@ -77,7 +76,6 @@ struct dat_cr {
 	struct dat_ep		*ep;
 	struct dat_psp		*psp;
 	struct sockaddr_storage	remote;
-	bool			off_path;
 	u32			read_in;
 	u32			read_out;
 	u32			qpn;

@@ -130,8 +130,8 @@ struct dat_keys {
 /**
  * struct dat_request - a peer's connection request, as a transport reports it
  * @handle: transport's request; dat_cr_create() makes a CR that owns the handle
- * @remote: address of the peer, as stated in the peer's request
- * @off_path: flag: @remote differs from the address that the network path gives
+ * @remote: address of the peer.  The transport has refused a request that states another address
+ *	than that of its network path, which only RoCE can tell
  * @gone: flag: the peer has given up
  * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
@@ -142,7 +142,6 @@ struct dat_keys {
 struct dat_request {
 	void				*handle;
 	struct sockaddr_storage		remote;
-	bool				off_path;
 	bool				gone;
 	u32				read_in;
 	u32				read_out;

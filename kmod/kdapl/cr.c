@@ -115,27 +115,6 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 }
 EXPORT_SYMBOL_DAT(kdat_cr_query);
 
-/**
- * kdat_cr_off_path() - check whether a peer claims an address that differs from the address of the
- * path
- * @cr_handle: handle, unchecked
- *
- * Context: may sleep.  Return: true if the addresses differ, which only RoCE can detect; false also
- * if there is no such request.
- */
-bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle)
-{
-	struct dat_cr *cr = cr_get(cr_handle, kdat_get);
-	bool off_path;
-
-	if (IS_ERR(cr))
-		return false;
-	off_path = cr->off_path;
-	kdat_done(&cr->obj);
-	return off_path;
-}
-EXPORT_SYMBOL_DAT_INTERNAL(kdat_cr_off_path);
-
 /*
  * Frees a request, even if the device is gone.  Does nothing if a concurrent kdat_ia_close() has
  * already removed the request.

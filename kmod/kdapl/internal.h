@@ -101,7 +101,6 @@ int kdat_lmr_of_user(DAT_PZ_HANDLE pz, u64 addr, u64 length, DAT_MEM_PRIV_FLAGS 
 DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits);
 DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path);
 DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write);
-bool kdat_cr_off_path(DAT_CR_HANDLE cr_handle);
 DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len);
 
 #endif /* _DAT_KDAPL_INTERNAL_H */

@@ -380,8 +380,7 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 		return;
 	if (!greeting_read(ctlr, &g, &param))
 		ret = DAT_RSM_UNREACHABLE;
-	else if (kdat_cr_off_path(cr) ||
-		 !rsm_node_is_at(ctlr, be32_to_cpu(g.node), param.remote_ia_address_ptr, &known))
+	else if (!rsm_node_is_at(ctlr, be32_to_cpu(g.node), param.remote_ia_address_ptr, &known))
 		ret = DAT_RSM_NOT_PUBLISHED_TO_NODE;
 	else
 		ret = rsm_auth_agree(ctlr->node, &g);

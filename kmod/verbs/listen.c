@@ -66,10 +66,14 @@ static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
+	/* No consumer may see an address that the peer only claims to have. */
+	if (is_off_path(id)) {
+		refuse(id, IB_CM_REJ_INVALID_GID);
+		return -EADDRNOTAVAIL;
+	}
 	req = (struct dat_request) {
 		.handle		= id,
 		.remote		= id->route.addr.dst_addr,
-		.off_path	= is_off_path(id),
 		.read_in	= param->responder_resources,
 		.read_out	= param->initiator_depth,
 		.qpn		= param->qp_num,

@@ -16,6 +16,7 @@
 #define ELSEWHERE	"10.9.0.62"	/* unused address in the same network */
 #define NODE_KNOWN	62
 #define NODE_UNKNOWN	61
+#define REJ_INVALID_GID	12	/* reject reason of the InfiniBand specification */
 #define PORT_KERNEL	1023
 #define PORT_PROCESS	4000
 #define STRANGERS	6000
@@ -89,7 +90,7 @@ TEST_F(wire, a_request_that_claims_another_nodes_address_than_that_of_its_path_i
 	inet_pton(AF_INET, ELSEWHERE, &self->ask.claims);
 	ASSERT_TRUE(greet(self, &a));
 	EXPECT_EQ(1, a.rejects);
-	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED_TO_NODE, error_of(&a));
+	EXPECT_EQ(REJ_INVALID_GID, a.reason);
 }
 
 TEST_F(wire, a_node_that_is_in_no_table_is_heard_at_the_address_of_its_path)

@@ -5,6 +5,7 @@
  * not answered, and accepted connections that the peer never confirms.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
@@ -30,6 +31,7 @@
 /* Reject reasons, numbered as in the InfiniBand specification. */
 #define REJ_NO_RESOURCES	3
 #define REJ_INVALID_SERVICE_ID	8
+#define REJ_INVALID_GID		12
 #define REJ_CONSUMER		28
 
 FIXTURE(backlog) {
@@ -290,6 +292,24 @@ TEST_F_TIMEOUT(backlog, the_reason_of_a_reject_tells_a_consumer_from_the_kernel,
 	ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 9, 1));
 	ASSERT_EQ(0, roce_answers(&self->peer, 4, T_WAIT_MS, &a));
 	EXPECT_EQ(REJ_INVALID_SERVICE_ID, a.reason);
+}
+
+TEST_F_TIMEOUT(backlog, a_request_that_claims_another_address_than_that_of_its_path_is_refused, 60)
+{
+	struct roce_ask ask = { .qual = T_QUAL + 1 };
+	struct roce_answers a;
+	struct dat_eqe eqe;
+
+	START_PEER();
+	inet_pton(AF_INET, "10.9.0.62", &ask.claims);
+	ASSERT_EQ(0, roce_ask(&self->peer, &ask, 1));
+	EXPECT_EQ(0, roce_answers(&self->peer, 1, T_WAIT_MS, &a));
+	EXPECT_EQ(1, a.rejects);
+	EXPECT_EQ(REJ_INVALID_GID, a.reason);
+	EXPECT_EQ(0, t_event(&self->cr, 0, &eqe));
+	inet_pton(AF_INET, ROCE_ADDR, &ask.claims);
+	ASSERT_EQ(0, roce_ask(&self->peer, &ask, 1));
+	EXPECT_EQ(1, t_event(&self->cr, T_WAIT_MS, &eqe));
 }
 
 /* --- memory accounting ------------------------------------------------------------ */
