@@ -102,7 +102,8 @@ static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 	if (rmr->dead)
 		goto out;
 	ret = -ENOMEM;
-	if (rmr->nprepared == RMR_MAX_PREPARED)
+	/* window_drop() adds a binding beyond the limit. */
+	if (rmr->nprepared >= RMR_MAX_PREPARED)
 		goto out;
 	/* Skip 0, so that a queue entry with ticket 0 names no binding. */
 	if (!++rmr->ticket)
