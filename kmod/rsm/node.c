@@ -84,14 +84,13 @@ bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, 
 		return addr_same((struct sockaddr *)&ctlr->addr, addr);
 	rcu_read_lock();
 	t = rcu_dereference(node->table);
-	/*
-	 * The table may have one entry for the node per controller.  Accept the address of any of
-	 * these entries.
-	 */
+	/* The table may have one entry for the node per controller. */
 	for (i = 0; t && i < t->count && !same; i++) {
 		if (t->nodes[i].node != id)
 			continue;
 		*known = true;
+		if (t->nodes[i].ctlr != ctlr->number)
+			continue;
 		entry_addr(&t->nodes[i], &ss);
 		same = addr_same((struct sockaddr *)&ss, addr);
 	}

@@ -178,7 +178,11 @@ int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
  * @addr: source address of the request
  * @known: result: true if @id is the local node or in the table, so that its address is known
  *
- * Return: false if @known is true and @addr is no address of the node, else true.
+ * A node may have another address at each controller.  Only the address at @ctlr counts, because a
+ * stranger may have the same address in the network of another controller.
+ *
+ * Context: any.  Return: false if @known is true and @addr is not the address of the node at @ctlr,
+ * else true.
  */
 bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known);
 

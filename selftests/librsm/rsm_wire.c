@@ -16,7 +16,8 @@
 #define ELSEWHERE	"10.9.0.62"	/* unused address in the same network */
 #define NODE_KNOWN	62
 #define NODE_UNKNOWN	61
-#define REJ_INVALID_GID	12	/* reject reason of the InfiniBand specification */
+#define REJ_NO_RESOURCES 3	/* reject reasons of the InfiniBand specification */
+#define REJ_INVALID_GID	12
 #define PORT_KERNEL	1023
 #define PORT_PROCESS	4000
 #define STRANGERS	6000
@@ -91,6 +92,22 @@ TEST_F(wire, a_request_that_claims_another_nodes_address_than_that_of_its_path_i
 	ASSERT_TRUE(greet(self, &a));
 	EXPECT_EQ(1, a.rejects);
 	EXPECT_EQ(REJ_INVALID_GID, a.reason);
+}
+
+/* The networks of two controllers may have the same addresses, which belong to different hosts. */
+TEST_F(wire, an_address_that_a_node_has_at_another_controller_is_not_its_own)
+{
+	struct dat_rsm_node nodes[] = {
+		r_node_at(NODE_KNOWN, ELSEWHERE), r_node_at(NODE_KNOWN, ROCE_ADDR),
+	};
+	struct roce_answers a;
+
+	nodes[1].ctlr = 2;
+	ASSERT_EQ(0, r_nodes(nodes, 2, -1));
+	self->g.node = htobe32(NODE_KNOWN);
+	ASSERT_TRUE(greet(self, &a));
+	EXPECT_EQ(1, a.rejects);
+	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED_TO_NODE, error_of(&a));
 }
 
 TEST_F(wire, a_node_that_is_in_no_table_is_heard_at_the_address_of_its_path)
