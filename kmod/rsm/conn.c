@@ -470,6 +470,9 @@ static void conn_connection(struct rsm_conn *conn, const DAT_EVENT *event)
 /*
  * Handles a connection event.  While end_lock is held and the state is not RSM_CONN_ENDED,
  * conn->owner and the data of the event stay valid.
+ *
+ * Ids are used again, so the connection that is found may be a later one.  A handle is not, so
+ * conn->ep tells whether the event is of this connection.
  */
 void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
@@ -483,7 +486,7 @@ void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	if (!conn)
 		return;
 	mutex_lock(&conn->end_lock);
-	if (READ_ONCE(conn->state) != RSM_CONN_ENDED)
+	if (READ_ONCE(conn->state) != RSM_CONN_ENDED && conn->ep == ep)
 		conn_connection(conn, event);
 	mutex_unlock(&conn->end_lock);
 	rsm_conn_put(conn);
@@ -513,8 +516,9 @@ void rsm_conn_end(struct rsm_conn *conn)
 	conn_set_state(conn, RSM_CONN_ENDED);
 	spin_unlock_bh(&conn->lock);
 	mutex_unlock(&conn->end_lock);
-	xa_erase(&conn->ctlr->conns, conn->id);
 	conn_free_ep(conn);
+	/* No other connection gets the id while the endpoint still has it as its context. */
+	xa_erase(&conn->ctlr->conns, conn->id);
 	cancel_work_sync(&conn->inbox_work);
 	/* The endpoint has been freed, so the peer can no longer use the segment's old key. */
 	spin_lock_bh(&conn->lock);
