@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/* The addresses of a connection, and endpoint traits.  dat.ko and dat_rsm.ko use this header. */
+/*
+ * The addresses of a connection, endpoint traits, and the gate of a listener, for dat.ko and
+ * dat_rsm.ko.
+ */
 #ifndef _DAT_PEER_H
 #define _DAT_PEER_H
 
+#include <linux/socket.h>
 #include <rdma/ib_verbs.h>
 
 /**
@@ -41,5 +45,20 @@ enum dat_ep_trait {
  * lower ports.
  */
 #define DAT_FIRST_PORT	512
+
+/**
+ * struct dat_gate - places that a kernel consumer gives to the requests at its listeners
+ * @enter: take a place for a request from @remote; return the number of the place, or a negative
+ *	errno if the request must be refused; sleeps for no lock
+ * @leave: give the place of a request back that has become no CR
+ * @arg: argument of both functions
+ *
+ * Both functions run in the CM's handler, which serves all connections of the host.
+ */
+struct dat_gate {
+	int	(*enter)(void *arg, const struct sockaddr *remote, const void *pd, u32 pd_len);
+	void	(*leave)(void *arg, int place);
+	void	*arg;
+};
 
 #endif /* _DAT_PEER_H */

@@ -55,6 +55,7 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 		return cr;
 	cr->psp = psp;
 	cr->remote = req->remote;
+	cr->place = req->place;
 	cr->gone = req->gone;
 	cr->read_in = req->read_in;
 	cr->read_out = req->read_out;

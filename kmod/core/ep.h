@@ -82,6 +82,7 @@ struct dat_ep_attr {
  * @remote: address of the peer's end of the connection
  * @read_in: negotiated number of the peer's RDMA reads in flight
  * @read_out: negotiated number of own RDMA reads in flight
+ * @peer_busy: flag: the peer's listener has refused the last connect, because it had no place
  * @next: prepared ring, not in use yet; protected by ia->resize_lock
  * @generation: generation number of the ring that was prepared last; protected by ia->resize_lock
  * @wr: copy of the work request that is being posted or pumped
@@ -114,6 +115,7 @@ struct dat_ep {
 	struct sockaddr_storage	remote;
 	u32			read_in;
 	u32			read_out;
+	bool			peer_busy;
 	struct dat_epring	next;
 	u32			generation;
 	struct dat_wr		wr;

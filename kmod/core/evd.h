@@ -17,6 +17,7 @@
 
 struct dat_conn;
 struct dat_ep;
+struct dat_gate;
 
 #define DAT_MAX_EVD_QLEN	65536
 
@@ -109,6 +110,8 @@ struct dat_solicited_conn {
  * @obj: base object
  * @streams: enum dat_stream bits of the events that the EVD accepts
  * @sink: operations of the face that consumes the events; constant
+ * @gate: places for the connection requests of a kernel consumer, or NULL; set before a listener
+ *	uses the EVD
  * @busy: connections that are polled for this EVD; has a lock of its own
  * @solicited: connections that notify of solicited and failed receives only; has a lock of its own
  * @lock: lock of all members from @ring to @overflowed
@@ -130,6 +133,7 @@ struct dat_evd {
 	struct dat_obj		obj;
 	u32			streams;
 	const struct dat_sink	*sink;
+	const struct dat_gate	*gate;
 	struct dat_busy		busy;
 	struct dat_solicited	solicited;
 	spinlock_t		lock;		/* protects ring to overflowed */

@@ -7,6 +7,7 @@
 #include <linux/sched/mm.h>
 #include <net/net_namespace.h>
 
+#include "peer.h"
 #include "core/addr.h"
 #include "core/dat.h"
 #include "core/evd.h"
@@ -85,22 +86,40 @@ void dat_psp_leave(struct dat_psp **psp)
 	dat_obj_put(&old->obj);
 }
 
+/* Lets a request pass the gate of the listener's EVD, if any, and makes the CR. */
+static int psp_admit(struct dat_psp *psp, struct dat_request *req)
+{
+	const struct dat_gate *gate = psp->evd->gate;
+	int ret;
+
+	req->place = 0;
+	if (gate)
+		req->place = gate->enter(gate->arg, (const struct sockaddr *)&req->remote,
+					 req->pd, req->pd_len);
+	if (req->place < 0)
+		return req->place;
+	ret = psp_join(psp) ? dat_cr_create(psp, req) : -ECONNREFUSED;
+	if (ret && gate)
+		gate->leave(gate->arg, req->place);
+	return ret;
+}
+
 /**
  * dat_psp_request() - handle a peer's connection request
  * @psp: listener; the caller ensures that psp->evd stays set during the call
  * @req: request; the caller holds the transport's lock of the request
  *
  * Return: 0 if a CR has taken over @req->handle; -ECONNREFUSED if the backlog is full, or if a
- * one-shot listener has already got its request; or an error of dat_cr_create().  After any error
- * the caller keeps @req->handle.
+ * one-shot listener has already got its request; or an error of the gate or of dat_cr_create().
+ * After any error the caller keeps @req->handle.
  */
-int dat_psp_request(struct dat_psp *psp, const struct dat_request *req)
+int dat_psp_request(struct dat_psp *psp, struct dat_request *req)
 {
 	int ret;
 
 	if (psp->one_shot && atomic_xchg(&psp->spent, 1))
 		return -ECONNREFUSED;
-	ret = psp_join(psp) ? dat_cr_create(psp, req) : -ECONNREFUSED;
+	ret = psp_admit(psp, req);
 	if (ret)
 		atomic_set(&psp->spent, 0);
 	return ret;

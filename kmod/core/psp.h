@@ -63,6 +63,7 @@ struct dat_psp {
  * @psp: listener whose backlog counts the request; reference held; dat_psp_leave() takes the
  *	pointer with xchg() and drops the reference
  * @remote: address of the peer, as stated in the peer's request
+ * @place: place that the gate of the listener's EVD has given, or 0
  * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
  * @qpn: queue pair number of the peer; 0 with iWARP
@@ -76,6 +77,7 @@ struct dat_cr {
 	struct dat_ep		*ep;
 	struct dat_psp		*psp;
 	struct sockaddr_storage	remote;
+	int			place;
 	u32			read_in;
 	u32			read_out;
 	u32			qpn;
@@ -90,7 +92,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 			       struct mm_struct *mm, u64 user_data);
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual);
 void dat_psp_bound(struct dat_psp *psp, u16 port);
-int dat_psp_request(struct dat_psp *psp, const struct dat_request *req);
+int dat_psp_request(struct dat_psp *psp, struct dat_request *req);
 void dat_psp_leave(struct dat_psp **psp);
 int dat_cr_create(struct dat_psp *psp, const struct dat_request *req);
 void dat_cr_gone(struct dat_cr *cr);

@@ -132,6 +132,7 @@ struct dat_keys {
  * @handle: transport's request; dat_cr_create() makes a CR that owns the handle
  * @remote: address of the peer.  The transport has refused a request that states another address
  *	than that of its network path, which only RoCE can tell
+ * @place: place that the gate of the listener's EVD has given; set by dat_psp_request()
  * @gone: flag: the peer has given up
  * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
@@ -142,6 +143,7 @@ struct dat_keys {
 struct dat_request {
 	void				*handle;
 	struct sockaddr_storage		remote;
+	int				place;
 	bool				gone;
 	u32				read_in;
 	u32				read_out;

@@ -115,6 +115,19 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 }
 EXPORT_SYMBOL_DAT(kdat_cr_query);
 
+int kdat_cr_place(DAT_CR_HANDLE cr_handle)
+{
+	struct dat_cr *cr = cr_get(cr_handle, kdat_get_gone);
+	int place;
+
+	if (IS_ERR(cr))
+		return -1;
+	place = cr->place;
+	kdat_done(&cr->obj);
+	return place;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_cr_place);
+
 /*
  * Frees a request, even if the device is gone.  Does nothing if a concurrent kdat_ia_close() has
  * already removed the request.

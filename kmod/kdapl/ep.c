@@ -276,6 +276,19 @@ DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_allow_peer);
 
+bool kdat_ep_peer_is_busy(DAT_EP_HANDLE ep_handle)
+{
+	struct dat_ep *ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	bool busy;
+
+	if (IS_ERR(ep))
+		return false;
+	busy = READ_ONCE(ep->peer_busy);
+	kdat_done(&ep->obj);
+	return busy;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_peer_is_busy);
+
 /*
  * Copies an address to memory that outlives the connection.  Returns NULL if the address is unset.
  */

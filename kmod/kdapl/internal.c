@@ -61,6 +61,18 @@ DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_traits);
 
+DAT_RETURN kdat_evd_set_gate(DAT_EVD_HANDLE evd_handle, const struct dat_gate *gate)
+{
+	struct dat_evd *evd = kdat_get(evd_handle, DAT_HANDLE_TYPE_EVD);
+
+	if (IS_ERR(evd))
+		return kdat_lookup_error(PTR_ERR(evd), KDAT_BAD(EVD_CR));
+	evd->gate = gate;
+	kdat_done(&evd->obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_evd_set_gate);
+
 static int lmr_make(struct dat_pz *pz, u64 addr, u64 length, u32 priv, DAT_LMR_HANDLE *handle,
 		    u32 *rkey)
 {

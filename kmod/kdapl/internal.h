@@ -101,6 +101,23 @@ int kdat_lmr_of_user(DAT_PZ_HANDLE pz, u64 addr, u64 length, DAT_MEM_PRIV_FLAGS 
 DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits);
 DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path);
 DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write);
+/**
+ * kdat_evd_set_gate() - limit the connection requests that may wait in an EVD
+ * @evd_handle: EVD that no service point uses yet
+ * @gate: gate; must exist as long as the IA
+ *
+ * Context: may sleep.
+ */
+DAT_RETURN kdat_evd_set_gate(DAT_EVD_HANDLE evd_handle, const struct dat_gate *gate);
+
+/* Returns the place that the gate has given to a request, or -1 if there is no such request. */
+int kdat_cr_place(DAT_CR_HANDLE cr_handle);
+
+/*
+ * Returns true if the connect of the EP has failed because the peer's listener had no place for the
+ * request.
+ */
+bool kdat_ep_peer_is_busy(DAT_EP_HANDLE ep_handle);
 DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len);
 
 #endif /* _DAT_KDAPL_INTERNAL_H */

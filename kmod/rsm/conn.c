@@ -408,13 +408,14 @@ int rsm_conn_refusal(u32 err)
 }
 
 /*
- * Handles a rejection that is not from RSM: nothing listens at the port, or another program does.
- * The same event reports that this host could not send the request.
+ * Handles a rejection that is not from RSM: nothing listens at the port, another program does, or
+ * the exporter has no place for the request.  The same event reports that this host could not send
+ * the request.
  */
 static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
 	WRITE_ONCE(conn->answered, true);
-	rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
+	rsm_conn_lost(conn, kdat_ep_peer_is_busy(conn->ep) ? -EBUSY : DAT_RSM_UNREACHABLE);
 }
 
 static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)

@@ -17,8 +17,12 @@
 #define CTLR_CONN_EVENTS 2
 #define CTLR_EVENTS	(RSM_MAX_CONNS * (CTLR_CONN_EVENTS + 2))
 
-/* Queue length for connection requests.  While the queue is full, further requests are refused. */
-#define CTLR_REQUESTS	128
+/*
+ * Queue length for connection requests: one entry for each place.  The queue never overflows, since
+ * a request without a place is refused.  The listener's own backlog is 1024.
+ */
+#define CTLR_REQUESTS	(RSM_LANE_OTHERS * RSM_NODE_PLACES + RSM_OTHER_PLACES)
+static_assert(CTLR_REQUESTS <= 1024);
 
 #define CTLR_READS	16U
 
@@ -271,6 +275,8 @@ static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 		rc = kdat_evd_kcreate(ctlr->ia, CTLR_REQUESTS, DAT_UPCALL_SINGLE_INSTANCE,
 				      &requests, DAT_EVD_CR_FLAG, &ctlr->cr_evd);
 	if (rc == DAT_SUCCESS)
+		rc = kdat_evd_set_gate(ctlr->cr_evd, &ctlr->gate);
+	if (rc == DAT_SUCCESS)
 		rc = ctlr_listen(ctlr);
 	return rc;
 }
@@ -365,7 +371,7 @@ static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
 	ctlr->number = number;
 	ctlr->state = RSM_CTLR_OPENING;
 	xa_init_flags(&ctlr->conns, XA_FLAGS_ALLOC1);
-	INIT_LIST_HEAD(&ctlr->unproven);
+	rsm_serve_init_lanes(ctlr);
 	return ctlr;
 }
 

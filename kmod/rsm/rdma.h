@@ -51,16 +51,24 @@
 #define RSM_CONN_RECVS		4
 
 /*
- * Largest number of an adapter's importers whose proof has not been verified.  At this limit, a new
- * importer evicts the oldest one.  So peers that never send a proof cannot keep others out.  An
- * importer that knows the cluster key is not evicted, because its handshake takes a few messages.
+ * Every importer is a stranger until its proof has been verified.  A connection request takes a
+ * place in a lane, and the connection keeps the place until the proof or the end of the teardown.
+ * Each node of node->table has a lane, and this node.  All other importers share the last lane.  So
+ * no peer takes the places of another node.  While a lane is full, requests are refused, and their
+ * importers try again.
  */
-#define RSM_MAX_UNPROVEN	64
+#define RSM_LANE_OTHERS		(DAT_RSM_MAX_NODE + 1)
+#define RSM_LANES		(RSM_LANE_OTHERS + 1)
+#define RSM_NODE_PLACES		14
+#define RSM_OTHER_PLACES	112
 /*
- * Largest number of connections from unknown, unauthenticated nodes.  Closing connections count,
- * too.
+ * Largest number of a lane's connections whose importers have not proven anything.  At this limit,
+ * a new importer evicts the oldest one of the lane.  So peers that never send a proof cannot keep
+ * others out.  An importer that knows the cluster key is not evicted, because its handshake takes a
+ * few messages.
  */
-#define RSM_MAX_STRANGERS	512
+#define RSM_NODE_UNPROVEN	8
+#define RSM_OTHER_UNPROVEN	64
 /* Longest time between the exporter's accept and the arrival of the importer's proof. */
 #define RSM_PROOF_TIMEOUT	(10 * HZ)
 
@@ -93,6 +101,19 @@ enum rsm_ctlr_state {
 };
 
 /**
+ * struct rsm_lane - importers that have proven nothing yet, of one node or of all unknown nodes
+ * @places: number of places in use: by requests, and by connections without a verified proof, also
+ *	while these close
+ * @unproven: struct rsm_conn without a verified proof, oldest first; node->lock
+ * @nr_unproven: length of @unproven; node->lock
+ */
+struct rsm_lane {
+	atomic_t		places;
+	struct list_head	unproven;
+	unsigned int		nr_unproven;
+};
+
+/**
  * struct rsm_ctlr - an adapter that RSM uses
  * @node: node that uses the adapter
  * @entry: entry in node->ctlrs; node->ctlr_lock
@@ -109,10 +130,8 @@ enum rsm_ctlr_state {
  * @read_priv: memory privileges that the destination of an RDMA read needs
  * @reads: number of RDMA reads that an endpoint may have in flight, at most 16
  * @addr: address of the adapter at the open; @psp listens at this address
- * @unproven: struct rsm_conn of importers without a verified proof, oldest first; node->lock
- * @nr_unproven: length of @unproven; node->lock
- * @strangers: number of connections from importers that are not in node->table and have no verified
- *	proof, including closing connections; incremented under node->lock
+ * @gate: gate of @cr_evd, which gives the places of @lanes
+ * @lanes: lanes by the importer's node id; RSM_LANE_OTHERS for nodes that are not in node->table
  * @conns: connections by id; looked up under RCU
  * @next_conn: id at which the search for a free connection id begins
  */
@@ -131,9 +150,8 @@ struct rsm_ctlr {
 	DAT_MEM_PRIV_FLAGS	read_priv;
 	u32			reads;
 	struct sockaddr_storage	addr;
-	struct list_head	unproven;
-	unsigned int		nr_unproven;
-	atomic_t		strangers;
+	struct dat_gate		gate;
+	struct rsm_lane		lanes[RSM_LANES];
 	struct xarray		conns;
 	u32			next_conn;
 };
@@ -271,10 +289,11 @@ struct rsm_received {
  * @rcu: head for the deferred free, since lookups run under RCU
  * @id: id in ctlr->conns
  * @entry: exporter: entry in export->peers; node->lock
- * @unproven: exporter: entry in ctlr->unproven; node->lock
+ * @lane: exporter: lane of the importer; constant
+ * @unproven: exporter: entry in lane->unproven; node->lock
  * @known: exporter: flag: the importer's node is this node or in the table; constant
- * @stranger: exporter: flag: the connection counts in ctlr->strangers; node->lock, but @end_work
- *	reads the flag without the lock
+ * @placed: exporter: flag: the connection has a place in @lane; node->lock, but @end_work reads the
+ *	flag without the lock
  * @granted: exporter: flag: the importer has been sent the key; node->lock
  * @trusts: flag: the node trusts the network, so the peers need no proofs; constant
  * @transcript: messages of the handshake; @end_lock; the importer's proof does not change once sent
@@ -297,8 +316,8 @@ struct rsm_received {
  * @lock: spinlock of all members below
  * @state: state; only conn_set_state() writes it; RSM_CONN_ENDED is set under @end_lock, too
  * @result: result of the handshake: -EINPROGRESS, DAT_RSM_OK once the connection has been up, or
- *	the reason why it was not established, enum dat_rsm_err; -EINPROGRESS if
- *	rsm_conn_end() comes first
+ *	the reason why it was not established, enum dat_rsm_err; -EBUSY if the exporter had no place
+ *	for the request; -EINPROGRESS if rsm_conn_end() comes first
  * @swapped: importer: flag: the exporter's byte order differs from this host's
  * @rkey: remote key of the segment; on the exporter's side valid only after a rebind
  * @addr: address of the segment's first byte, for use with @rkey
@@ -334,9 +353,10 @@ struct rsm_conn {
 	struct rcu_head			rcu;
 	u32				id;
 	struct list_head		entry;
+	struct rsm_lane			*lane;
 	struct list_head		unproven;
 	bool				known;
-	bool				stranger;
+	bool				placed;
 	bool				granted;
 	bool				trusts;
 	struct rsm_transcript		transcript;
@@ -484,6 +504,9 @@ int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 siz
 
 /* Upcall of ctlr->evd for connection events; @ctlr is a struct rsm_ctlr. */
 void rsm_conn_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
+
+/* Prepares the lanes and the gate of an adapter that is not open yet. */
+void rsm_serve_init_lanes(struct rsm_ctlr *ctlr);
 
 /* Upcall of ctlr->cr_evd for connection requests; @ctlr is a struct rsm_ctlr. */
 void rsm_serve_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);

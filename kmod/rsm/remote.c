@@ -2,12 +2,17 @@
 // Copyright (c) The dat authors
 /* The importer's side of RSM connections. */
 #include <linux/cred.h>
+#include <linux/delay.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "rsm/ring.h"
 
 #define CONNECT_US	(5 * USEC_PER_SEC)
+/* An importer asks an exporter that has no place for this long, with pauses that grow. */
+#define BUSY_TIME	(2 * CONNECT_US)
+#define BUSY_MS_FIRST	10
+#define BUSY_MS_LONGEST	200
 /* Timeout of the transport for a probe.  The handshake may take the same time again. */
 #define PROBE_US	(2 * USEC_PER_SEC)
 
@@ -110,9 +115,10 @@ static int conn_result(struct rsm_conn *conn)
 /*
  * Connects and waits for the end of the handshake.  After an error the caller calls conn_close().
  *
- * Returns enum dat_rsm_err; -EAGAIN if the exporter disconnected during the handshake; -ETIMEDOUT
- * if the transport connected, but the handshake did not end in time; -ERESTARTNOHAND after a
- * signal: the kernel restarts the system call unless a signal handler runs.
+ * Returns enum dat_rsm_err; -EBUSY if the exporter has no place for the request; -EAGAIN if the
+ * exporter disconnected during the handshake; -ETIMEDOUT if the transport connected, but the
+ * handshake did not end in time; -ERESTARTNOHAND after a signal: the kernel restarts the system
+ * call unless a signal handler runs.
  */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -172,6 +178,25 @@ err_conn:
 	return ret;
 }
 
+/* Connects, and asks again while the exporter has no place for the request. */
+static int remote_ask(struct rsm_import *imp, const struct dat_rsm_connect *arg)
+{
+	unsigned long end = jiffies + usecs_to_jiffies(BUSY_TIME);
+	unsigned int ms = BUSY_MS_FIRST;
+	int ret;
+
+	for (;;) {
+		ret = remote_try(imp, arg);
+		if (ret != -EBUSY)
+			return ret;
+		if (time_after(jiffies, end))
+			return DAT_RSM_NO_RESOURCES;
+		if (msleep_interruptible(ms))
+			return -ERESTARTNOHAND;
+		ms = min(2 * ms, BUSY_MS_LONGEST);
+	}
+}
+
 static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)
 {
@@ -184,7 +209,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	ret = rsm_ctlr_get(node, arg->ctlr, &r->ctlr);
 	if (ret)
 		return ret;
-	ret = remote_try(imp, arg);
+	ret = remote_ask(imp, arg);
 	/*
 	 * After -EAGAIN, the exporter has withdrawn the segment or evicted this importer during the
 	 * handshake.  Try again, because the exporter's answer to a new request contains the
@@ -192,7 +217,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	 * and the disconnect may have been lost.
 	 */
 	if (ret == -EAGAIN || ret == -ETIMEDOUT)
-		ret = remote_try(imp, arg);
+		ret = remote_ask(imp, arg);
 	if (ret == -EAGAIN)
 		ret = DAT_RSM_NOT_PUBLISHED;
 	if (ret == -ETIMEDOUT)
@@ -211,7 +236,8 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
  * After success, the caller ends the import by rsm_remote_end() and rsm_remote_release().
  *
  * Context: sleeps until the exporter has answered, or until two attempts have timed out.  Return:
- * enum dat_rsm_err, or -ERESTARTNOHAND after a signal.
+ * enum dat_rsm_err, or -ERESTARTNOHAND after a signal.  DAT_RSM_NO_RESOURCES may mean that the
+ * exporter had no place for the request for ten seconds.
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)

@@ -51,21 +51,21 @@ static void serve_end_work(struct work_struct *work)
 		atomic_dec(&exp->obj.ctx->user->served);
 		atomic_dec(&exp->importers);
 	}
-	if (conn->stranger)
-		atomic_dec(&conn->ctlr->strangers);
+	if (conn->placed)
+		atomic_dec(&conn->lane->places);
 	rsm_conn_put(conn);
 	if (atomic_dec_and_test(&exp->conns))
 		wake_up_all(&exp->obj.wq);
 	rsm_obj_put(&exp->obj);
 }
 
-/* Removes a connection from ctlr->unproven if it is in that list.  Context: node->lock held. */
+/* Removes a connection from lane->unproven if it is in that list.  Context: node->lock held. */
 static void serve_leave_unproven(struct rsm_conn *conn)
 {
 	if (list_empty(&conn->unproven))
 		return;
 	list_del_init(&conn->unproven);
-	conn->ctlr->nr_unproven--;
+	conn->lane->nr_unproven--;
 }
 
 static void serve_drop(struct rsm_conn *conn)
@@ -167,9 +167,8 @@ static int serve_grant(struct rsm_conn *conn)
 		atomic_inc(&exp->importers);
 		atomic_inc(&exp->obj.ctx->user->served);
 		conn->granted = true;
-		if (conn->stranger)
-			atomic_dec(&conn->ctlr->strangers);
-		conn->stranger = false;
+		atomic_dec(&conn->lane->places);
+		conn->placed = false;
 		serve_leave_unproven(conn);
 	}
 	mutex_unlock(&node->lock);
@@ -197,58 +196,46 @@ static const struct rsm_conn_ops serve_ops = {
 	.rebound = serve_rebound,
 };
 
-/*
- * Evicts the oldest connection in ctlr->unproven if the list has RSM_MAX_UNPROVEN connections.
- * Connections of nodes in node->table are evicted last.  node->lock held.
- */
-static void serve_make_room(struct rsm_ctlr *ctlr)
+static bool lane_is_nodes(const struct rsm_ctlr *ctlr, const struct rsm_lane *lane)
 {
-	struct rsm_conn *oldest, *conn;
-
-	if (ctlr->nr_unproven < RSM_MAX_UNPROVEN)
-		return;
-	oldest = list_first_entry(&ctlr->unproven, struct rsm_conn, unproven);
-	list_for_each_entry(conn, &ctlr->unproven, unproven)
-		if (!conn->known) {
-			oldest = conn;
-			break;
-		}
-	serve_drop(oldest);
+	return lane != &ctlr->lanes[RSM_LANE_OTHERS];
 }
 
-/*
- * Finds the segment that a peer asks for.  The function refuses a node that is not in node->table
- * if RSM_MAX_STRANGERS connections of such nodes exist.  This limit reserves ids, queue pairs and
- * memory for nodes in node->table.  node->lock held.
- */
-static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known,
-		      struct rsm_export **out)
+/* Evicts the oldest connection of a lane that has as many as it may.  node->lock held. */
+static void serve_make_room(struct rsm_ctlr *ctlr, struct rsm_lane *lane)
+{
+	unsigned int max = lane_is_nodes(ctlr, lane) ? RSM_NODE_UNPROVEN : RSM_OTHER_UNPROVEN;
+
+	if (lane->nr_unproven >= max)
+		serve_drop(list_first_entry(&lane->unproven, struct rsm_conn, unproven));
+}
+
+/* Finds the segment that a peer asks for.  node->lock held. */
+static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, struct rsm_export **out)
 {
 	struct rsm_export *exp = xa_load(&ctlr->node->segs, be32_to_cpu(g->segid));
 
 	if (!exp || exp->ctlr != ctlr)
 		return DAT_RSM_NOT_PUBLISHED;
-	if (!known && atomic_read(&ctlr->strangers) >= RSM_MAX_STRANGERS)
-		return DAT_RSM_NO_RESOURCES;
 	*out = exp;
 	return DAT_RSM_OK;
 }
 
 /* Checks that the requested segment exists, before the caller allocates a connection. */
-static int serve_check(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, bool known)
+static int serve_check(struct rsm_ctlr *ctlr, const struct rsm_greeting *g)
 {
 	struct rsm_export *exp;
 	int ret;
 
 	mutex_lock(&ctlr->node->lock);
-	ret = serve_find(ctlr, g, known, &exp);
+	ret = serve_find(ctlr, g, &exp);
 	mutex_unlock(&ctlr->node->lock);
 	return ret;
 }
 
 /*
  * Adds a connection to exp->peers of its segment.  From then on, a withdrawal of the segment tears
- * the connection down.
+ * the connection down, and the connection owns the place of its request.
  */
 static int serve_attach(struct rsm_conn *conn)
 {
@@ -258,18 +245,16 @@ static int serve_attach(struct rsm_conn *conn)
 	int ret;
 
 	mutex_lock(&node->lock);
-	ret = serve_find(ctlr, &conn->transcript.greeting, conn->known, &exp);
+	ret = serve_find(ctlr, &conn->transcript.greeting, &exp);
 	if (!ret) {
-		serve_make_room(ctlr);
+		serve_make_room(ctlr, conn->lane);
 		conn->owner = exp;
 		kref_get(&exp->obj.ref);
 		atomic_inc(&exp->conns);
 		list_add_tail(&conn->entry, &exp->peers);
-		list_add_tail(&conn->unproven, &ctlr->unproven);
-		ctlr->nr_unproven++;
-		conn->stranger = !conn->known;
-		if (conn->stranger)
-			atomic_inc(&ctlr->strangers);
+		list_add_tail(&conn->unproven, &conn->lane->unproven);
+		conn->lane->nr_unproven++;
+		conn->placed = true;
 	}
 	mutex_unlock(&node->lock);
 	return ret;
@@ -288,7 +273,6 @@ static void serve_start_deadline(struct rsm_conn *conn)
 static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 {
 	struct rsm_answer *answer = &conn->transcript.answer;
-	u32 traits = DAT_EP_PEER_WAITS | (conn->known ? 0 : DAT_EP_STRANGER);
 	struct rsm_export *exp;
 	int ret;
 
@@ -297,7 +281,7 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 	if (ret)
 		return ret;
 	exp = conn->owner;
-	ret = rsm_conn_make_ep(conn, exp->pz, traits);
+	ret = rsm_conn_make_ep(conn, exp->pz, DAT_EP_PEER_WAITS | DAT_EP_STRANGER);
 	if (ret)
 		return ret;
 	serve_start_deadline(conn);
@@ -306,21 +290,46 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 	return DAT_RSM_OK;
 }
 
-static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct rsm_greeting *g,
-			 bool known, const struct rsm_answer *answer)
+/**
+ * struct rsm_asked - a connection request
+ * @g: greeting, checked
+ * @known: flag: the importer's node is this node or in node->table
+ * @lane: lane in which the request has a place
+ */
+struct rsm_asked {
+	struct rsm_greeting	g;
+	bool			known;
+	struct rsm_lane		*lane;
+};
+
+static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_asked *asked,
+					const struct rsm_answer *answer, int *err)
+{
+	struct rsm_conn *conn;
+
+	*err = rsm_conn_make(ctlr, &serve_ops, NULL, 0, &conn);
+	if (*err)
+		return NULL;
+	INIT_WORK(&conn->end_work, serve_end_work);
+	conn->known = asked->known;
+	conn->lane = asked->lane;
+	conn->trusts = asked->g.flags & cpu_to_be16(RSM_GREETING_TRUSTS);
+	conn->transcript.greeting = asked->g;
+	conn->transcript.answer = *answer;
+	get_random_bytes(conn->transcript.answer.nonce, sizeof(conn->transcript.answer.nonce));
+	return conn;
+}
+
+/* Accepts a request.  Sets asked->lane to NULL if a connection owns the place of the request. */
+static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_asked *asked,
+			 const struct rsm_answer *answer)
 {
 	struct rsm_conn *conn;
 	int ret;
 
-	ret = rsm_conn_make(ctlr, &serve_ops, NULL, 0, &conn);
-	if (ret)
+	conn = serve_conn_make(ctlr, asked, answer, &ret);
+	if (!conn)
 		return ret;
-	INIT_WORK(&conn->end_work, serve_end_work);
-	conn->known = known;
-	conn->trusts = g->flags & cpu_to_be16(RSM_GREETING_TRUSTS);
-	conn->transcript.greeting = *g;
-	conn->transcript.answer = *answer;
-	get_random_bytes(conn->transcript.answer.nonce, sizeof(conn->transcript.answer.nonce));
 	/*
 	 * Take a second reference.  After serve_accept() has attached the connection and end_lock
 	 * is released, an unpublish may tear the connection down and put the first reference.
@@ -329,6 +338,8 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, const struct r
 	mutex_lock(&conn->end_lock);
 	ret = serve_accept(conn, cr);
 	mutex_unlock(&conn->end_lock);
+	if (conn->owner)
+		asked->lane = NULL;
 	if (ret && conn->owner) {
 		serve_lost(conn);
 	} else if (ret) {
@@ -366,32 +377,92 @@ static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 	       be32_to_cpu(g->to) == ctlr->node->id;
 }
 
+/* Checks a request, and reads its greeting.  Returns enum dat_rsm_err. */
+static int serve_read(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_asked *asked)
+{
+	DAT_CR_PARAM param = {};
+
+	if (kdat_cr_query(cr, DAT_CR_FIELD_ALL, &param) ||
+	    !greeting_read(ctlr, &asked->g, &param))
+		return DAT_RSM_UNREACHABLE;
+	if (!rsm_node_is_at(ctlr, be32_to_cpu(asked->g.node), param.remote_ia_address_ptr,
+			    &asked->known))
+		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
+	return rsm_auth_agree(ctlr->node, &asked->g);
+}
+
 static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 {
 	struct rsm_answer answer = {
 		.magic = cpu_to_be32(RSM_MAGIC), .version = RSM_VERSION, .endian = RSM_ENDIAN,
 	};
-	struct rsm_greeting g;
-	DAT_CR_PARAM param = {};
-	bool known;
-	int ret;
+	struct rsm_asked asked = {};
+	int place = kdat_cr_place(cr), ret;
 
-	if (kdat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
+	/* The IA is being closed. */
+	if (place < 0)
 		return;
-	if (!greeting_read(ctlr, &g, &param))
-		ret = DAT_RSM_UNREACHABLE;
-	else if (!rsm_node_is_at(ctlr, be32_to_cpu(g.node), param.remote_ia_address_ptr, &known))
-		ret = DAT_RSM_NOT_PUBLISHED_TO_NODE;
-	else
-		ret = rsm_auth_agree(ctlr->node, &g);
+	asked.lane = &ctlr->lanes[place];
+	ret = serve_read(ctlr, cr, &asked);
 	if (!ret)
-		ret = serve_check(ctlr, &g, known);
+		ret = serve_check(ctlr, &asked.g);
 	if (!ret)
-		ret = serve_connect(ctlr, cr, &g, known, &answer);
-	if (!ret)
-		return;
-	answer.err = cpu_to_be32(ret);
-	kdat_cr_refuse(cr, &answer, sizeof(answer));
+		ret = serve_connect(ctlr, cr, &asked, &answer);
+	if (ret) {
+		answer.err = cpu_to_be32(ret);
+		kdat_cr_refuse(cr, &answer, sizeof(answer));
+	}
+	if (asked.lane)
+		atomic_dec(&asked.lane->places);
+}
+
+/*
+ * Finds the lane of a request.  The greeting is not checked here: rsm_serve_upcall() answers a
+ * wrong one.
+ */
+static unsigned int serve_lane(struct rsm_ctlr *ctlr, const struct sockaddr *remote, const void *pd,
+			       u32 pd_len)
+{
+	struct rsm_greeting g;
+	bool known;
+
+	if (!pd || pd_len < sizeof(g))
+		return RSM_LANE_OTHERS;
+	memcpy(&g, pd, sizeof(g));
+	if (!rsm_node_is_at(ctlr, be32_to_cpu(g.node), remote, &known) || !known)
+		return RSM_LANE_OTHERS;
+	return be32_to_cpu(g.node);
+}
+
+static int serve_enter(void *arg, const struct sockaddr *remote, const void *pd, u32 pd_len)
+{
+	struct rsm_ctlr *ctlr = arg;
+	unsigned int i = serve_lane(ctlr, remote, pd, pd_len);
+	struct rsm_lane *lane = &ctlr->lanes[i];
+	int max = lane_is_nodes(ctlr, lane) ? RSM_NODE_PLACES : RSM_OTHER_PLACES;
+
+	if (atomic_inc_return(&lane->places) <= max)
+		return i;
+	atomic_dec(&lane->places);
+	return -EBUSY;
+}
+
+static void serve_leave(void *arg, int place)
+{
+	struct rsm_ctlr *ctlr = arg;
+
+	atomic_dec(&ctlr->lanes[place].places);
+}
+
+void rsm_serve_init_lanes(struct rsm_ctlr *ctlr)
+{
+	unsigned int i;
+
+	for (i = 0; i < RSM_LANES; i++)
+		INIT_LIST_HEAD(&ctlr->lanes[i].unproven);
+	ctlr->gate = (struct dat_gate) {
+		.enter = serve_enter, .leave = serve_leave, .arg = ctlr,
+	};
 }
 
 void rsm_serve_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)

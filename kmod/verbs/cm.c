@@ -133,6 +133,19 @@ static bool cm_consumer_may_reject(const struct dat_conn *conn,
 }
 
 /*
+ * Returns true if the peer's driver has refused because its listener had no place for the request.
+ * iWARP has no reasons, so there every refusal by a driver counts.
+ */
+static bool cm_peer_is_busy(const struct dat_conn *conn, const struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+
+	if (conn->ep->obj.ia->iwarp)
+		return verbs_is_refusal(param->private_data, param->private_data_len);
+	return event->status == IB_CM_REJ_NO_RESOURCES;
+}
+
+/*
  * Handles a reject.  On an established connection, RDMA_CM_EVENT_REJECTED means a disconnect that
  * has overtaken the last message of the handshake.
  */
@@ -144,6 +157,7 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 		cm_disconnected(conn, event);
 		return;
 	}
+	WRITE_ONCE(conn->ep->peer_busy, cm_peer_is_busy(conn, event));
 	if (!cm_consumer_may_reject(conn, event)) {
 		cm_fail(conn, DAT_EV_NON_PEER_REJECTED);
 		return;

@@ -8,6 +8,7 @@
 
 #include <endian.h>
 
+#include "rdma_count.h"
 #include "roce_peer.h"
 #include "rsm_node.h"
 #include "rsm_peer.h"
@@ -22,6 +23,10 @@
 #define PORT_PROCESS	4000
 #define STRANGERS	6000
 #define FLOOD_MS	30000	/* time limit; a slow machine connects fewer peers */
+#define CROWD		60	/* requests of one node, all at once */
+#define CROWD_MS	5000	/* time for answers; a busy machine drops some of the requests */
+#define NODE_PLACES	14	/* of importers of one node that have proven nothing */
+#define BUSY_MS		1500	/* time for which an exporter has no place */
 #define PATIENCE_MS	5000	/* limit for calls that the peers must not delay */
 
 FIXTURE(wire) {
@@ -188,6 +193,65 @@ TEST_F_TIMEOUT(wire, strangers_who_connect_speak_and_never_finish_hold_up_no_dis
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(self->p.imp));
 	self->p.imp = NULL;
 	EXPECT_GE(PATIENCE_MS, r_now_ms() - begin);
+}
+
+/* Ask @n times as a node of the table, and wait for no answer. */
+static int ask_as_node(FIXTURE_DATA(wire) *self, unsigned int n)
+{
+	struct dat_rsm_node node = r_node_at(NODE_KNOWN, ROCE_ADDR);
+
+	self->g.node = htobe32(NODE_KNOWN);
+	memcpy(self->ask.pd, &self->g, sizeof(self->g));
+	return r_nodes(&node, 1, -1) || roce_ask(&self->peer, &self->ask, n);
+}
+
+TEST_F_TIMEOUT(wire, the_requests_of_one_node_leave_places_to_the_others, 120)
+{
+	struct roce_answers a;
+
+	ASSERT_EQ(0, ask_as_node(self, CROWD));
+	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	roce_answers(&self->peer, CROWD, CROWD_MS, &a);
+	EXPECT_LT(0, a.rejects);
+	EXPECT_EQ(REJ_NO_RESOURCES, a.reason);
+}
+
+TEST_F_TIMEOUT(wire, a_node_without_proof_has_few_queue_pairs_at_its_address, 120)
+{
+	int before = rdma_count("qp");
+	struct roce_answers a;
+
+	ASSERT_EQ(0, ask_as_node(self, CROWD));
+	roce_answers(&self->peer, CROWD, CROWD_MS, &a);
+	EXPECT_LT(0, a.replies);
+	EXPECT_GE(before + NODE_PLACES, rdma_count("qp"));
+}
+
+static int set_param(const char *name, unsigned int value)
+{
+	char path[64];
+	FILE *f;
+	int ret;
+
+	snprintf(path, sizeof(path), "/sys/module/dat/parameters/%s", name);
+	f = fopen(path, "w");
+	ret = !f || fprintf(f, "%u", value) < 0;
+	return f && fclose(f) ? -1 : -ret;
+}
+
+/* The exporter has one place, which a silent peer holds until its time to confirm has passed. */
+TEST_F_TIMEOUT(wire, an_importer_asks_again_while_the_exporter_has_no_place, 60)
+{
+	struct roce_answers a;
+	int ret;
+
+	ASSERT_EQ(0, set_param("accept_timeout", BUSY_MS));
+	ASSERT_EQ(0, set_param("backlog", 1));
+	ret = greet(self, &a) ? r_import(&self->p, RSM_PERM_RDWR) : -1;
+	set_param("backlog", 1024);
+	set_param("accept_timeout", 10000);
+	EXPECT_EQ(1, a.replies);
+	EXPECT_EQ(RSM_SUCCESS, ret);
 }
 
 TEST_HARNESS_MAIN
