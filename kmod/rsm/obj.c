@@ -7,6 +7,7 @@
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <net/net_namespace.h>
 
 #include "rsm/rsm.h"
@@ -46,6 +47,7 @@ static struct rsm_user *user_get(struct rsm_node *node, kuid_t uid)
 
 	if (!new)
 		return NULL;
+	new->uid = uid;
 	xa_lock(&node->users);
 	user = __xa_cmpxchg(&node->users, __kuid_val(uid), NULL, new, GFP_KERNEL_ACCOUNT);
 	if (!user)
@@ -59,29 +61,84 @@ static struct rsm_user *user_get(struct rsm_node *node, kuid_t uid)
 	return user;
 }
 
-static void user_put(struct rsm_node *node, kuid_t uid, struct rsm_user *user)
+static void user_put(struct rsm_node *node, struct rsm_user *user)
 {
 	bool last;
 
 	xa_lock(&node->users);
 	last = !--user->refs;
 	if (last)
-		__xa_erase(&node->users, __kuid_val(uid));
+		__xa_erase(&node->users, __kuid_val(user->uid));
 	xa_unlock(&node->users);
 	if (last)
 		kfree(user);
 }
 
-unsigned int rsm_user_share(unsigned int total)
+static bool ctx_add_user(struct rsm_ctx *ctx, kuid_t uid)
+{
+	struct rsm_user *user;
+	unsigned int i;
+
+	for (i = 0; i < ctx->nr_users; i++)
+		if (uid_eq(ctx->users[i]->uid, uid))
+			return true;
+	user = i < ARRAY_SIZE(ctx->users) ? user_get(ctx->node, uid) : NULL;
+	if (user)
+		ctx->users[ctx->nr_users++] = user;
+	return user;
+}
+
+static void ctx_put_users(struct rsm_ctx *ctx)
+{
+	while (ctx->nr_users)
+		user_put(ctx->node, ctx->users[--ctx->nr_users]);
+}
+
+/*
+ * Finds who is charged for the objects of a context: the current user, and as with ucounts the
+ * creators of its user namespace and of the namespaces above.  A user may have thousands of
+ * subordinate uids in a namespace, but has created the namespace as one.
+ */
+static bool ctx_get_users(struct rsm_ctx *ctx)
+{
+	const struct user_namespace *ns = current_user_ns();
+	bool ok = ctx_add_user(ctx, current_uid());
+
+	for (; ok && ns != &init_user_ns; ns = ns->parent)
+		ok = ctx_add_user(ctx, ns->owner);
+	if (!ok)
+		ctx_put_users(ctx);
+	return ok;
+}
+
+static unsigned int user_share(unsigned int total)
 {
 	unsigned int percent = READ_ONCE(rsm_max_user);
 
 	return !percent || percent >= 100 ? total : max_t(u64, (u64)total * percent / 100, 1);
 }
 
+bool rsm_users_have_room(const struct rsm_ctx *ctx, bool served, unsigned int total)
+{
+	unsigned int share = user_share(total), i;
+
+	for (i = 0; i < ctx->nr_users; i++)
+		if (atomic_read(served ? &ctx->users[i]->served : &ctx->users[i]->objs) >= share)
+			return false;
+	return true;
+}
+
+void rsm_users_count(struct rsm_ctx *ctx, bool served, int by)
+{
+	unsigned int i;
+
+	for (i = 0; i < ctx->nr_users; i++)
+		atomic_add(by, served ? &ctx->users[i]->served : &ctx->users[i]->objs);
+}
+
 /*
- * Charges an object to the limits of the node and of the user.  CAP_SYS_RESOURCE overrides the
- * user's limit.  While any object is charged, the node id cannot change.
+ * Charges an object to the limits of the node and of the context's users.  CAP_SYS_RESOURCE
+ * overrides the limits of users.  While any object is charged, the node id cannot change.
  */
 static bool obj_count(struct rsm_ctx *ctx)
 {
@@ -91,11 +148,10 @@ static bool obj_count(struct rsm_ctx *ctx)
 
 	mutex_lock(&node->lock);
 	ok = atomic_read(&node->objs) < limit &&
-	     (atomic_read(&ctx->user->objs) < rsm_user_share(limit) ||
-	      capable(CAP_SYS_RESOURCE));
+	     (rsm_users_have_room(ctx, false, limit) || capable(CAP_SYS_RESOURCE));
 	if (ok) {
 		atomic_inc(&node->objs);
-		atomic_inc(&ctx->user->objs);
+		rsm_users_count(ctx, false, 1);
 	}
 	mutex_unlock(&node->lock);
 	return ok;
@@ -103,7 +159,7 @@ static bool obj_count(struct rsm_ctx *ctx)
 
 static void obj_uncount(struct rsm_ctx *ctx)
 {
-	atomic_dec(&ctx->user->objs);
+	rsm_users_count(ctx, false, -1);
 	atomic_dec(&ctx->node->objs);
 }
 
@@ -444,7 +500,6 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 	ctx->mm = file->mm;
 	ctx->node = rsm_node_of(file->net);
 	ctx->mapping = filp->f_mapping;
-	ctx->uid = current_uid();
 	INIT_WORK(&ctx->end_work, ctx_end_work);
 	mutex_init(&ctx->windows_lock);
 	ctx->windows = RB_ROOT_CACHED;
@@ -453,13 +508,12 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 	dat_poller_init(&ctx->poller, &rsm_poller_ops);
 	xa_init_flags(&ctx->objs, XA_FLAGS_ALLOC);
 	ret = -ENOMEM;
-	ctx->user = user_get(ctx->node, ctx->uid);
-	if (!ctx->user)
+	if (!ctx_get_users(ctx))
 		goto err_free;
 	ret = dat_region_alloc(&ctx->slots, (RSM_MEM_SLOT + 1) * sizeof(struct dat_rsm_slot),
 			       false);
 	if (ret)
-		goto err_put_user;
+		goto err_put_users;
 	ctx->mn.ops = &ctx_mn_ops;
 	ret = mmu_notifier_register(&ctx->mn, ctx->mm);
 	if (ret)
@@ -469,8 +523,8 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 
 err_free_slots:
 	dat_region_free(&ctx->slots);
-err_put_user:
-	user_put(ctx->node, ctx->uid, ctx->user);
+err_put_users:
+	ctx_put_users(ctx);
 err_free:
 	kfree(ctx);
 	return ret == -EINTR ? -ERESTARTNOINTR : DAT_RSM_NO_MEM;
@@ -492,7 +546,7 @@ void rsm_ctx_close(struct rsm_ctx *ctx)
 	 */
 	if (cancel_work_sync(&ctx->end_work))
 		ctx_end_work(&ctx->end_work);
-	user_put(ctx->node, ctx->uid, ctx->user);
+	ctx_put_users(ctx);
 	xa_destroy(&ctx->objs);
 	dat_region_free(&ctx->slots);
 	kfree(ctx);

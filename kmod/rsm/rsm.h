@@ -102,11 +102,14 @@ struct rsm_table {
 /**
  * struct rsm_user - a user of a node
  * @refs: number of contexts of the user; xa_lock of node->users
- * @objs: number of exports and imports of the user; incremented under node->lock
- * @served: number of connections of remote importers to the user's segments; incremented under
+ * @uid: uid; constant
+ * @objs: number of exports and imports of the user, and of everybody in user namespaces that the
+ *	user has created, or that lie below these; incremented under node->lock
+ * @served: number of connections of remote importers to the segments among @objs; incremented under
  *	node->lock
  */
 struct rsm_user {
+	kuid_t		uid;
 	unsigned int	refs;
 	atomic_t	objs;
 	atomic_t	served;
@@ -193,6 +196,9 @@ enum rsm_region_kind {
 	RSM_REGION_DATA		= 8,
 };
 
+/* The kernel nests user namespaces at most 33 deep. */
+#define RSM_MAX_USERS	34
+
 /**
  * struct rsm_ctx - context of an open file after DAT_IOC_RSM_OPEN
  * @mm: address space of the opener
@@ -205,8 +211,9 @@ enum rsm_region_kind {
  * @windows: imports with windows, by page offset
  * @next_window: page offset at which the search for a free range of offsets begins
  * @mn: MMU notifier for the end of @mm and for changes of mappings in @mm
- * @uid: user id of the opener
- * @user: quota of @uid for exports and imports
+ * @users: users whose quotas are charged for the objects: the opener, and the creators of the
+ *	opener's user namespace and of those above
+ * @nr_users: number of @users
  * @ended: bit 0: ctx_stop() has begun to stop the objects
  * @ending: list of stopped objects, linked by their RCU heads; set before @end_work is queued
  * @busy: flag: transfers may still use objects of @ending; set before @end_work is queued
@@ -229,8 +236,8 @@ struct rsm_ctx {
 	struct rb_root_cached	windows;
 	u64			next_window;
 	struct mmu_notifier	mn;
-	kuid_t			uid;
-	struct rsm_user		*user;
+	struct rsm_user		*users[RSM_MAX_USERS];
+	unsigned int		nr_users;
 	unsigned long		ended;
 	struct callback_head	*ending;
 	bool			busy;
@@ -488,8 +495,14 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
 void rsm_obj_undo(struct rsm_obj *obj);
 void rsm_obj_cut(struct rsm_obj *obj);
 
-/* Returns the share of @total that the parameter max_user allows to one user. */
-unsigned int rsm_user_share(unsigned int total);
+/*
+ * Returns true if each user that is charged for the context has fewer objects, or with @served
+ * fewer connections to its segments, than the parameter max_user allows to one user out of @total.
+ */
+bool rsm_users_have_room(const struct rsm_ctx *ctx, bool served, unsigned int total);
+
+/* Adds @by to the objects, or with @served to the connections, of these users. */
+void rsm_users_count(struct rsm_ctx *ctx, bool served, int by);
 
 /* rsm/mem.c */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out);

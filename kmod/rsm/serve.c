@@ -48,7 +48,7 @@ static void serve_end_work(struct work_struct *work)
 	rsm_msg_drain(conn, jiffies + HZ);
 	rsm_conn_end(conn);
 	if (conn->granted) {
-		atomic_dec(&exp->obj.ctx->user->served);
+		rsm_users_count(exp->obj.ctx, true, -1);
 		atomic_dec(&exp->importers);
 	}
 	if (conn->placed)
@@ -137,10 +137,8 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
  */
 static bool serve_has_room(const struct rsm_export *exp)
 {
-	unsigned int share = rsm_user_share(RSM_MAX_SERVED);
-
 	return atomic_read(&exp->importers) < READ_ONCE(rsm_max_importers) &&
-	       (exp->unlimited || atomic_read(&exp->obj.ctx->user->served) < share);
+	       (exp->unlimited || rsm_users_have_room(exp->obj.ctx, true, RSM_MAX_SERVED));
 }
 
 /*
@@ -165,7 +163,7 @@ static int serve_grant(struct rsm_conn *conn)
 		grant->addr = cpu_to_be64(exp->addr);
 		grant->length = cpu_to_be64(exp->length);
 		atomic_inc(&exp->importers);
-		atomic_inc(&exp->obj.ctx->user->served);
+		rsm_users_count(exp->obj.ctx, true, 1);
 		conn->granted = true;
 		atomic_dec(&conn->lane->places);
 		conn->placed = false;

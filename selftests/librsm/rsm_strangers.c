@@ -156,7 +156,7 @@ struct hoard {
 	pid_t	pid;
 };
 
-static int hoard_start(struct hoard *h)
+static int hoard_start(struct hoard *h, uid_t uid)
 {
 	char n;
 
@@ -165,7 +165,7 @@ static int hoard_start(struct hoard *h)
 	h->pid = fork();
 	if (!h->pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		n = (char)imports_of(NOBODY);
+		n = (char)imports_of(uid);
 		write(h->ready[1], &n, 1);
 		read(h->go[0], &n, 1);
 		_exit(0);
@@ -179,6 +179,18 @@ static void hoard_end(struct hoard *h)
 	waitpid(h->pid, NULL, 0);
 }
 
+/* Export SEGID again, so that every user may import it. */
+static int export_to_all(FIXTURE_DATA(strangers) *self)
+{
+	int ret = unpublish(self->fd, self->exp);
+
+	umask(0);
+	close(self->fd);
+	self->fd = rsm_file();
+	ret = ret ? ret : export(self->fd, self->mem, R_SIZE, &self->exp);
+	return ret ? ret : publish(self->fd, self->exp, SEGID);
+}
+
 TEST_F(strangers, a_user_leaves_places_to_others)
 {
 	struct dat_rsm_connect c;
@@ -187,14 +199,9 @@ TEST_F(strangers, a_user_leaves_places_to_others)
 
 	if (getuid() || chmod("/dev/rsm", 0666) || set_places("80"))
 		SKIP(return, "needs root to become somebody else");
-	ASSERT_EQ(0, unpublish(self->fd, self->exp));
-	umask(0);
-	close(self->fd);
-	self->fd = rsm_file();
-	ASSERT_EQ(0, export(self->fd, self->mem, R_SIZE, &self->exp));
-	ASSERT_EQ(0, publish(self->fd, self->exp, SEGID));
+	ASSERT_EQ(0, export_to_all(self));
 	/* With max_segments = 80 each user may hold a quarter, whatever other users hold. */
-	EXPECT_EQ(20, hoard_start(&h));
+	EXPECT_EQ(20, hoard_start(&h, NOBODY));
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)(NOBODY - 1)));
 	/*
 	 * root may hold all places that are left.  Of the 80 places, the user's imports have 20,
@@ -205,6 +212,66 @@ TEST_F(strangers, a_user_leaves_places_to_others)
 	hoard_end(&h);
 	/* The end of the user's process has given its 20 places back. */
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)NOBODY));
+}
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n = write(fd, text, strlen(text));
+
+	close(fd);
+	return n == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/*
+ * Become NOBODY, and make a user namespace.  The parent maps its uids from @go on.  Returns the
+ * number of imports of a second uid of the namespace while a first uid imports as much as it can.
+ */
+static int imports_of_second_uid(int ready, int go)
+{
+	struct hoard h;
+	char c = 0;
+	int n;
+
+	if (setgid(NOBODY) || setuid(NOBODY) || unshare(CLONE_NEWUSER))
+		return 127;
+	write(ready, &c, 1);
+	read(go, &c, 1);
+	n = hoard_start(&h, 1);
+	if (n != 20)
+		return 126;
+	n = r_child(imports_of_child, (void *)(uintptr_t)2);
+	hoard_end(&h);
+	return n;
+}
+
+/* A user may have many subordinate uids, as the user of a container has. */
+TEST_F(strangers, all_uids_of_a_user_namespace_have_the_share_of_its_creator)
+{
+	int ready[2], go[2], status;
+	char path[64], c = 0;
+	pid_t pid;
+
+	if (getuid() || chmod("/dev/rsm", 0666) || set_places("80"))
+		SKIP(return, "needs root to become somebody else");
+	ASSERT_EQ(0, export_to_all(self));
+	ASSERT_EQ(0, pipe(ready) || pipe(go));
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(imports_of_second_uid(ready[1], go[0]));
+	}
+	close(ready[1]);
+	if (read(ready[0], &c, 1) != 1)
+		SKIP(return, "users may not make user namespaces");
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	ASSERT_EQ(0, write_text(path, "0 100000 10"));
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
+	ASSERT_EQ(0, write_text(path, "0 100000 10"));
+	ASSERT_EQ(1, write(go[1], &c, 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(0, WEXITSTATUS(status));
 }
 
 #define CROWD_IMPORTS	32
