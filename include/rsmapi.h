@@ -304,6 +304,12 @@ int rsm_memseg_import_connect(rsmapi_controller_handle_t controller, rsm_node_id
 			      rsm_memseg_id_t segment_id, rsm_permission_t perm,
 			      rsm_memseg_import_handle_t *im_memseg);
 int rsm_memseg_import_disconnect(rsm_memseg_import_handle_t im_memseg);
+
+/* Extensions of this project: the user who exported the segment. */
+int rsm_linux_import_owner(rsm_memseg_import_handle_t im_memseg, uid_t *owner);
+int rsm_linux_import_connect_from(rsmapi_controller_handle_t controller, rsm_node_id_t node_id,
+				  rsm_memseg_id_t segment_id, uid_t owner, rsm_permission_t perm,
+				  rsm_memseg_import_handle_t *im_memseg);
 int rsm_memseg_import_map(rsm_memseg_import_handle_t im_memseg, void **address,
 			  rsm_attribute_t attr, rsm_permission_t perm, off_t offset,
 			  size_t length);

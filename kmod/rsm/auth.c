@@ -149,6 +149,7 @@ static bool auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
 	if (importer) {
 		memset(&t.proof.mac, 0, sizeof(t.proof.mac));
 		memset(&t.grant, 0, sizeof(t.grant));
+		t.owner = 0;
 	} else {
 		memset(&t.grant.mac, 0, sizeof(t.grant.mac));
 	}
@@ -184,7 +185,8 @@ void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm)
 	get_random_bytes(conn->transcript.greeting.nonce, RSM_NONCE);
 	*p = (struct rsm_proof) {
 		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_PROOF,
-		.flags = capable(CAP_DAC_OVERRIDE) ? RSM_PROOF_CAPABLE : 0,
+		.flags = RSM_PROOF_WANTS_OWNER |
+			 (capable(CAP_DAC_OVERRIDE) ? RSM_PROOF_CAPABLE : 0),
 		.ngroups = cpu_to_be16(n),
 		.uid = cpu_to_be32(from_kuid_munged(&init_user_ns, current_euid())),
 		.gid = cpu_to_be32(from_kgid_munged(&init_user_ns, current_egid())),
@@ -219,12 +221,15 @@ void rsm_auth_prove_again(struct rsm_conn *conn)
 }
 
 /*
- * Handles the GRANT of the exporter.  If the GRANT's HMAC was made with a different cluster key,
- * the connection ends with DAT_RSM_BAD_CONF.
+ * Handles the GRANT of the exporter.  @owner is NULL in a GRANT without owner.  If the GRANT's HMAC
+ * was made with a different cluster key, the connection ends with DAT_RSM_BAD_CONF.
  */
-static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant)
+static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant, const __be32 *owner)
 {
+	if (!(grant->flags & RSM_GRANT_OWNER) != !owner)
+		return false;
 	conn->transcript.grant = *grant;
+	conn->transcript.owner = owner ? *owner : 0;
 	if (!auth_good(conn, false, grant->mac)) {
 		rsm_conn_lost(conn, DAT_RSM_BAD_CONF);
 		return true;
@@ -244,6 +249,18 @@ int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g)
 	bool trusts = g->flags & cpu_to_be16(RSM_GREETING_TRUSTS);
 
 	return trusts == READ_ONCE(node->trusts) ? rsm_auth_ready(node) : DAT_RSM_BAD_CONF;
+}
+
+/* Sends the GRANT in conn->transcript. */
+static void auth_send_grant(struct rsm_conn *conn)
+{
+	struct rsm_owner_grant msg = {
+		.grant = conn->transcript.grant, .owner = conn->transcript.owner,
+	};
+	bool owner = msg.grant.flags & RSM_GRANT_OWNER;
+
+	lockdep_assert_held(&conn->lock);
+	rsm_msg_handshake(conn, &msg, owner ? sizeof(msg) : sizeof(msg.grant));
 }
 
 /*
@@ -269,7 +286,7 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 	spin_lock_bh(&conn->lock);
 	/* If this side has hung up meanwhile, a GRANT would give the importer a dead connection. */
 	if (conn->state == RSM_CONN_LINKED) {
-		rsm_msg_handshake(conn, grant, sizeof(*grant));
+		auth_send_grant(conn);
 		if (!grant->err)
 			rsm_conn_up(conn);
 	}
@@ -279,12 +296,15 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 
 bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len)
 {
+	const struct rsm_owner_grant *og = msg;
 	const struct rsm_proof *proof = msg;
 	const struct rsm_grant *grant = msg;
 
-	if (conn->ops->importer)
-		return len == sizeof(*grant) && grant->magic == cpu_to_be32(RSM_MAGIC) &&
-		       grant->type == RSM_MSG_GRANT && auth_granted(conn, grant);
-	return len == sizeof(*proof) && proof->magic == cpu_to_be32(RSM_MAGIC) &&
-	       proof->type == RSM_MSG_PROOF && auth_proven(conn, proof);
+	if (!conn->ops->importer)
+		return len == sizeof(*proof) && proof->magic == cpu_to_be32(RSM_MAGIC) &&
+		       proof->type == RSM_MSG_PROOF && auth_proven(conn, proof);
+	if ((len != sizeof(*grant) && len != sizeof(*og)) ||
+	    grant->magic != cpu_to_be32(RSM_MAGIC) || grant->type != RSM_MSG_GRANT)
+		return false;
+	return auth_granted(conn, grant, len == sizeof(*og) ? &og->owner : NULL);
 }

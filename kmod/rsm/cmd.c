@@ -139,7 +139,12 @@ static const struct rsm_op rsm_ops[] = {
 	RSM_OP(PUBLISH, publish, rsm_export_publish, true),
 	RSM_OP(REPUBLISH, publish, rsm_export_republish, true),
 	RSM_OP(UNPUBLISH, unpublish, rsm_export_unpublish, true),
-	RSM_OP(CONNECT, connect, rsm_import_connect, true),
+	[DAT_NR_RSM_CONNECT] = {
+		.fn		= rsm_import_connect,
+		.size		= sizeof(struct dat_rsm_connect),
+		.min_size	= offsetofend(struct dat_rsm_connect, auth),
+		.needs_ctx	= true,
+	},
 	RSM_OP(LOCALMEM, localmem, rsm_localmem_create, true),
 	RSM_OP(FREE, free, rsm_cmd_free, true),
 	RSM_OP(IO, io, rsm_io, true),

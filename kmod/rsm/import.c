@@ -114,6 +114,7 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 		kref_get(&exp->obj.ref);
 		imp->export = exp;
 		imp->length = exp->length;
+		imp->owner = exp->uid;
 		exp->shared = true;
 		imp->rebinds = exp->rebinds;
 		list_add_tail(&imp->node, &exp->imports);
@@ -134,6 +135,8 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 	arg->map_offset = imp->window << PAGE_SHIFT;
 	if (imp->remote && imp->remote->conn->swapped)
 		arg->flags = DAT_RSM_SWAPPED;
+	arg->owned = uid_valid(imp->owner);
+	arg->owner = arg->owned ? from_kuid_munged(current_user_ns(), imp->owner) : 0;
 }
 
 /**
@@ -251,6 +254,7 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	if (ret)
 		goto err_free;
 	imp->perm = arg->perm;
+	imp->owner = INVALID_UID;
 	mutex_init(&imp->map_lock);
 	INIT_LIST_HEAD(&imp->node);
 	/*

@@ -22,7 +22,7 @@
 #define MSG_SCRATCH	(RSM_CONN_RECVS + 3)
 
 static_assert((MSG_SCRATCH + RSM_CHANNELS) * MSG_SLOT <= PAGE_SIZE);
-static_assert(sizeof(struct rsm_proof) <= MSG_SLOT && sizeof(struct rsm_grant) <= MSG_SLOT);
+static_assert(sizeof(struct rsm_proof) <= MSG_SLOT && sizeof(struct rsm_owner_grant) <= MSG_SLOT);
 
 static void *msg_slot(const struct rsm_conn *conn, unsigned int n)
 {
@@ -268,7 +268,7 @@ static bool msg_process_handshake(struct rsm_conn *conn, const struct rsm_receiv
 {
 	union {
 		struct rsm_proof	proof;
-		struct rsm_grant	grant;
+		struct rsm_owner_grant	grant;
 	} msg;
 
 	if (r->len > sizeof(msg))

@@ -170,6 +170,8 @@ static int remote_try(struct rsm_import *imp, const struct dat_rsm_connect *arg)
 	if (ret)
 		goto err_conn;
 	imp->length = r->conn->length;
+	if (r->conn->transcript.grant.flags & RSM_GRANT_OWNER)
+		imp->owner = make_kuid(&init_user_ns, be32_to_cpu(r->conn->transcript.owner));
 	return DAT_RSM_OK;
 
 err_conn:

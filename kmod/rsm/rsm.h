@@ -394,6 +394,7 @@ struct rsm_export {
  * @node: entry in export->imports until the import is cut and its window is zapped; node->lock
  * @rebinds: export->rebinds at the connect or at the last zap of the window; node->lock
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
+ * @owner: user of the exporter; INVALID_UID if the exporter's kernel has not told it
  * @window: page offset of the window in the file; 0 if the import has no window
  * @window_rb: entry in ctx->windows
  * @window_subtree_last: last page offset in the subtree of @window_rb
@@ -410,6 +411,7 @@ struct rsm_import {
 	struct list_head	node;
 	u32			rebinds;
 	u32			perm;
+	kuid_t			owner;
 	u64			window;
 	struct rb_node		window_rb;
 	u64			window_subtree_last;

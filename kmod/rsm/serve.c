@@ -162,6 +162,11 @@ static int serve_grant(struct rsm_conn *conn)
 		grant->rkey = cpu_to_be32(mem->rkey);
 		grant->addr = cpu_to_be64(exp->addr);
 		grant->length = cpu_to_be64(exp->length);
+		if (conn->transcript.proof.flags & RSM_PROOF_WANTS_OWNER) {
+			grant->flags |= RSM_GRANT_OWNER;
+			conn->transcript.owner =
+				cpu_to_be32(from_kuid_munged(&init_user_ns, exp->uid));
+		}
 		atomic_inc(&exp->importers);
 		rsm_users_count(exp->obj.ctx, true, 1);
 		conn->granted = true;

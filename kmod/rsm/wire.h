@@ -105,7 +105,8 @@ enum rsm_msg_type {
  * struct rsm_proof - the importer's proof, and the credentials of the importing process
  * @magic: RSM_MAGIC
  * @type: RSM_MSG_PROOF
- * @flags: 0, or RSM_PROOF_CAPABLE if the process may override permissions
+ * @flags: RSM_PROOF_CAPABLE if the process may override permissions; RSM_PROOF_WANTS_OWNER; an
+ *	exporter ignores other flags
  * @ngroups: number of @groups
  * @uid: effective user id, in the initial user namespace of the importer's kernel
  * @gid: effective group id, in the initial user namespace
@@ -125,12 +126,13 @@ struct rsm_proof {
 };
 
 #define RSM_PROOF_CAPABLE	0x1
+#define RSM_PROOF_WANTS_OWNER	0x2	/* the importer understands struct rsm_owner_grant */
 
 /**
  * struct rsm_grant - the exporter's proof, and the key of the segment
  * @magic: RSM_MAGIC
  * @type: RSM_MSG_GRANT
- * @flags: 0
+ * @flags: 0, or RSM_GRANT_OWNER: the message is a struct rsm_owner_grant
  * @rsvd: 0
  * @err: enum dat_rsm_err; @rkey, @addr and @length are valid only if @err is 0
  * @rkey: remote key of the segment
@@ -151,6 +153,25 @@ struct rsm_grant {
 	u8	mac[RSM_MAC];
 };
 
+#define RSM_GRANT_OWNER	0x1
+
+/**
+ * struct rsm_owner_grant - a GRANT that also names the exporter's user
+ * @grant: key of the segment
+ * @owner: effective user id of the exporting process, in the initial user namespace of the
+ *	exporter's kernel; covered by @grant.mac
+ * @rsvd: 0
+ *
+ * An exporter sends this message if it grants, and if the importer's PROOF has the flag
+ * RSM_PROOF_WANTS_OWNER.  Kernels without this message neither set the flag nor look at it.
+ */
+struct rsm_owner_grant {
+	struct rsm_grant	grant;
+	__be32			owner;
+	__be32			rsvd;
+};
+
+static_assert(sizeof(struct rsm_owner_grant) == 72);
 static_assert(sizeof(struct rsm_answer) == 44);
 static_assert(sizeof(struct rsm_proof) == 176);
 static_assert(sizeof(struct rsm_grant) == 64);
@@ -165,7 +186,7 @@ static_assert(sizeof(struct rsm_grant) == 64);
  * @greeting: copy of the importer's greeting
  * @answer: copy of the exporter's answer
  * @proof: copy of the importer's PROOF message
- * @zero: 0
+ * @owner: copy of rsm_owner_grant.owner; 0 without that message, and in the importer's HMAC
  * @grant: copy of the exporter's GRANT message
  */
 struct rsm_transcript {
@@ -177,7 +198,7 @@ struct rsm_transcript {
 	struct rsm_greeting	greeting;
 	struct rsm_answer	answer;
 	struct rsm_proof	proof;
-	__be32			zero;
+	__be32			owner;
 	struct rsm_grant	grant;
 };
 

@@ -140,6 +140,17 @@ TEST_F(auth, an_importer_that_knows_the_key_is_told_the_memory)
 	EXPECT_EQ('k', self->p.mem[0]);
 }
 
+TEST_F(auth, an_importer_that_asks_is_told_the_owner)
+{
+	ASSERT_TRUE(accepted(&self->peer, &self->g));
+	self->peer.said.owner = ~0U;
+	self->peer.said.proof.flags |= PEER_WANTS_OWNER;
+	ASSERT_EQ(0, peer_prove(&self->peer));
+	ASSERT_EQ(0, peer_granted(&self->peer));
+	EXPECT_EQ(PEER_OWNER, self->peer.said.grant.flags);
+	EXPECT_EQ(geteuid(), be32toh(self->peer.said.owner));
+}
+
 TEST_F(auth, an_importer_with_another_key_is_refused)
 {
 	self->peer.key[31] ^= 1;
@@ -398,6 +409,8 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
 /*
  * struct impostor - an exporter that may not know the cluster key
  * @peer: exporter's end of the connection
+ * @owner: send a grant with an owner, user 5
+ * @forges: send another owner than the MAC covers
  * @reflects: send the importer's MAC back instead of a MAC computed with the key
  * @says_nothing: accept the connection, but send no grant
  * @overhears: ignore the first proof, and answer the second
@@ -408,6 +421,8 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
  */
 struct impostor {
 	struct peer	*peer;
+	int		owner;
+	int		forges;
 	int		reflects;
 	int		says_nothing;
 	int		overhears;
@@ -442,6 +457,7 @@ static int leave(struct peer *peer, int silent)
 
 static int pretend(struct impostor *im)
 {
+	struct peer_owner_grant og = { 0 };
 	struct peer *peer = im->peer;
 	struct peer_answer a;
 	int i;
@@ -472,12 +488,18 @@ static int pretend(struct impostor *im)
 	if (im->overhears && peer_proven(peer))
 		return 4;
 	peer_proven(peer);
+	if (im->owner) {
+		peer->said.grant.flags = PEER_OWNER;
+		peer->said.owner = htobe32(5);
+	}
 	if (im->reflects)
 		memcpy(peer->said.grant.mac, peer->said.proof.mac, PEER_MAC);
 	else
 		peer_mac(peer, 0, peer->said.grant.mac);
+	og.grant = peer->said.grant;
+	og.owner = htobe32(im->forges ? 0 : 5);
 	/* The importer may disconnect before its adapter acknowledges the grant. */
-	return peer_say(peer, &peer->said.grant, sizeof(peer->said.grant)) ? 7 : 0;
+	return peer_say(peer, &og, im->owner ? sizeof(og) : sizeof(og.grant)) ? 7 : 0;
 }
 
 static void *impostor_thread(void *arg)
@@ -524,6 +546,33 @@ TEST_F(auth, an_exporter_that_knows_the_key_is_imported_from)
 
 	EXPECT_EQ(RSM_SUCCESS, import_from(&im, &self->p));
 	EXPECT_EQ(0, im.bad);
+}
+
+TEST_F(auth, an_exporter_that_names_its_user_is_believed)
+{
+	struct impostor im = { .peer = &self->peer, .owner = 1 };
+	uid_t owner = 0;
+
+	ASSERT_EQ(RSM_SUCCESS, import_from(&im, &self->p));
+	EXPECT_EQ(RSM_SUCCESS, rsm_linux_import_owner(self->p.imp, &owner));
+	EXPECT_EQ(5, owner);
+}
+
+TEST_F(auth, an_owner_that_was_altered_is_refused)
+{
+	struct impostor im = { .peer = &self->peer, .owner = 1, .forges = 1 };
+
+	EXPECT_EQ(RSMERR_BAD_CONF, import_from(&im, &self->p));
+}
+
+/* Kernels of an earlier version name no owner. */
+TEST_F(auth, an_exporter_that_names_no_user_has_an_unknown_one)
+{
+	struct impostor im = { .peer = &self->peer };
+	uid_t owner;
+
+	ASSERT_EQ(RSM_SUCCESS, import_from(&im, &self->p));
+	EXPECT_EQ(RSMERR_BAD_CONF, rsm_linux_import_owner(self->p.imp, &owner));
 }
 
 TEST_F(auth, an_importer_that_hears_nothing_proves_it_once_more)

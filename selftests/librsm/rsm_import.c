@@ -358,4 +358,69 @@ TEST_F(import, transfers_stay_in_the_window_but_vectors_need_not)
 	EXPECT_EQ('v', self->p.mem[0]);
 }
 
+#define NOBODY	65534
+
+/* Export as another user, tell the segment id, and stay until the pipe is closed. */
+static pid_t nobody_exports(rsm_memseg_id_t *id, int *hold)
+{
+	int told[2], held[2];
+	struct r_pair p;
+	pid_t pid;
+	char c;
+
+	if (pipe(told) || pipe(held))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(held[1]);
+		umask(0);
+		if (setgid(NOBODY) || setuid(NOBODY) || r_open(&p) || r_export(&p))
+			_exit(1);
+		write(told[1], &p.id, sizeof(p.id));
+		read(held[0], &c, 1);
+		_exit(0);
+	}
+	close(told[1]);
+	close(held[0]);
+	*hold = held[1];
+	return read(told[0], id, sizeof(*id)) == sizeof(*id) ? pid : -1;
+}
+
+TEST_F(import, an_importer_is_told_who_exports)
+{
+	uid_t owner = ~0U;
+
+	EXPECT_EQ(RSM_SUCCESS, rsm_linux_import_owner(self->p.imp, &owner));
+	EXPECT_EQ(geteuid(), owner);
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_linux_import_owner(self->p.imp, NULL));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_linux_import_owner(NULL, &owner));
+	EXPECT_EQ(RSMERR_BAD_SEG_HNDL, rsm_linux_import_owner(self->p.exp, &owner));
+}
+
+TEST_F(import, an_importer_may_demand_who_exports)
+{
+	struct r_pair *p = &self->p;
+	rsm_memseg_id_t id;
+	void *imp = p;
+	uid_t owner;
+	pid_t pid;
+	int hold = -1;
+
+	if (getuid() || chmod("/dev/rsm", 0666))
+		SKIP(return, "needs root to become somebody else");
+	pid = nobody_exports(&id, &hold);
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(RSMERR_PERM_DENIED,
+		  rsm_linux_import_connect_from(p->ctlr, p->node, id, 0, 0600, &imp));
+	EXPECT_EQ(NULL, imp);
+	EXPECT_EQ(RSM_SUCCESS,
+		  rsm_linux_import_connect_from(p->ctlr, p->node, id, NOBODY, 0600, &imp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_linux_import_owner(imp, &owner));
+	EXPECT_EQ(NOBODY, owner);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp));
+	close(hold);
+	waitpid(pid, NULL, 0);
+}
+
 TEST_HARNESS_MAIN

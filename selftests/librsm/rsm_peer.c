@@ -351,6 +351,7 @@ void peer_mac(struct peer *p, int importer, uint8_t *mac)
 	if (importer) {
 		memset(t.proof.mac, 0, PEER_MAC);
 		memset(&t.grant, 0, sizeof(t.grant));
+		t.owner = 0;
 	}
 	memset(t.grant.mac, 0, PEER_MAC);
 	HMAC(EVP_sha256(), p->key, PEER_KEY, (unsigned char *)&t, sizeof(t), mac, &len);
@@ -372,12 +373,20 @@ int peer_prove(struct peer *p)
 
 int peer_granted(struct peer *p)
 {
+	struct peer_owner_grant *g;
 	uint8_t mac[PEER_MAC];
 	char buf[PEER_MSG];
+	int len;
 
-	if (peer_receive(p, buf, TIMEOUT_MS) != sizeof(p->said.grant))
+	g = (void *)buf;
+	len = peer_receive(p, buf, TIMEOUT_MS);
+	if (len != sizeof(p->said.grant) && len != sizeof(*g))
 		return -1;
-	memcpy(&p->said.grant, buf, sizeof(p->said.grant));
+	p->said.grant = g->grant;
+	if (!(g->grant.flags & PEER_OWNER) != (len != sizeof(*g)))
+		return -1;
+	if (len == sizeof(*g))
+		p->said.owner = g->owner;
 	peer_mac(p, 0, mac);
 	if (p->said.grant.type != PEER_GRANT || memcmp(mac, p->said.grant.mac, PEER_MAC))
 		return -1;

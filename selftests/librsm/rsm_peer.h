@@ -28,6 +28,8 @@
 #define PEER_KEY	32		/* size of the tests' cluster key */
 #define PEER_TRUSTS	1		/* flag of a greeting: no proofs */
 #define PEER_CAPABLE	1		/* flag of a proof: may override permissions */
+#define PEER_WANTS_OWNER 2		/* flag of a proof: understands struct peer_owner_grant */
+#define PEER_OWNER	1		/* flag of a grant: is a struct peer_owner_grant */
 
 /* The fields of all messages are big-endian: use htobe32() to fill them in. */
 struct peer_greeting {
@@ -74,6 +76,12 @@ struct peer_grant {
 	uint8_t		mac[PEER_MAC];
 };
 
+struct peer_owner_grant {
+	struct peer_grant	grant;
+	uint32_t		owner;
+	uint32_t		rsvd;
+};
+
 /* Data that each side signs: all messages of the handshake, and the queue pairs. */
 struct peer_transcript {
 	char			label[16];
@@ -84,7 +92,7 @@ struct peer_transcript {
 	struct peer_greeting	greeting;
 	struct peer_answer	answer;
 	struct peer_proof	proof;
-	uint32_t		zero;
+	uint32_t		owner;
 	struct peer_grant	grant;
 };
 
@@ -157,9 +165,9 @@ extern const uint8_t peer_key[PEER_KEY];
 /*
  * Importer: peer_mac() computes a MAC over @said: the MAC of the importer's proof if @importer is
  * set, else the MAC of the exporter's grant.  peer_proof() fills in @said.proof with the user and
- * group id of this process.  peer_prove() signs and sends @said.proof.  peer_granted() waits for
- * the grant and returns the error in the grant (0: granted), or -1 if no grant arrives or if the
- * MAC of the grant is wrong.
+ * group id of this process, and asks for no owner.  peer_prove() signs and sends @said.proof.
+ * peer_granted() waits for the grant, which may have an owner, and returns the error in the grant
+ * (0: granted), or -1 if no grant arrives or if the MAC of the grant is wrong.
  */
 void peer_mac(struct peer *p, int importer, uint8_t *mac);
 void peer_proof(struct peer *p);

@@ -28,6 +28,8 @@ static void import_init(struct rsm_import *imp, struct rsm_ctx *ctx, struct rsm_
 	imp->length = arg->length;
 	imp->map_offset = arg->map_offset;
 	imp->swapped = !!(arg->flags & DAT_RSM_SWAPPED);
+	imp->owned = !!arg->owned;
+	imp->owner = arg->owner;
 	imp->mode = RSM_BARRIER_MODE_IMPLICIT;
 }
 
@@ -78,6 +80,41 @@ RSM_API int rsm_memseg_import_connect(rsmapi_controller_handle_t controller,
 	du_slot_publish(&imp->seg.slot, RSM_IMPORT);
 	*im_memseg = imp;
 	return RSM_SUCCESS;
+}
+
+RSM_API int rsm_linux_import_owner(rsm_memseg_import_handle_t im_memseg, uid_t *owner)
+{
+	struct rsm_import *imp = rsm_import_of(im_memseg);
+
+	if (!imp)
+		return RSMERR_BAD_SEG_HNDL;
+	if (!owner)
+		return RSMERR_BAD_ADDR;
+	if (!imp->owned)
+		return RSMERR_BAD_CONF;
+	*owner = imp->owner;
+	return RSM_SUCCESS;
+}
+
+RSM_API int rsm_linux_import_connect_from(rsmapi_controller_handle_t controller,
+					  rsm_node_id_t node_id, rsm_memseg_id_t segment_id,
+					  uid_t owner, rsm_permission_t perm,
+					  rsm_memseg_import_handle_t *im_memseg)
+{
+	uid_t is;
+	int ret = rsm_memseg_import_connect(controller, node_id, segment_id, perm, im_memseg);
+
+	if (ret)
+		return ret;
+	ret = rsm_linux_import_owner(*im_memseg, &is);
+	if (!ret && is != owner)
+		ret = RSMERR_PERM_DENIED;
+	/* Nothing has been transferred yet, and no other thread has the handle. */
+	if (ret) {
+		rsm_memseg_import_disconnect(*im_memseg);
+		*im_memseg = NULL;
+	}
+	return ret;
 }
 
 RSM_API int rsm_memseg_import_disconnect(rsm_memseg_import_handle_t im_memseg)

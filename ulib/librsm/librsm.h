@@ -115,6 +115,8 @@ struct rsm_ring;
  * @ring: ring for transfers without a window, or NULL; set once, under seg.lock
  * @no_ring: flag: the import cannot have a ring
  * @swapped: flag: the byte order of the exporter differs
+ * @owned: flag: @owner is known
+ * @owner: user of the exporter, in the user namespace of this process when it connected
  * @map: mapping that the program has made; changed under seg.lock
  * @map_off: offset of @map in the segment
  * @map_len: length of @map in bytes; 0 if the program has no mapping
@@ -135,6 +137,8 @@ struct rsm_import {
 	struct rsm_ring			*ring;
 	int				no_ring;
 	int				swapped;
+	int				owned;
+	uid_t				owner;
 	void				*map;
 	uint64_t			map_off;
 	uint64_t			map_len;

@@ -392,8 +392,9 @@ struct dat_rsm_unpublish {
  * @size: size of this structure, in bytes
  * @err: out: CTLR_NOT_PRESENT the controller does not exist, or does not lead to @node;
  *	NOT_PUBLISHED; NOT_PUBLISHED_TO_NODE; PERM_DENIED; UNREACHABLE; NO_MEM; NO_RESOURCES too
- *	many imports; INTERRUPTED by a fatal signal; BAD_CONF @ctlr is an adapter, and this node
- *	and @node do not have the same cluster key
+ *	many imports, or the exporter had no place for the request for ten seconds; INTERRUPTED by
+ *	a fatal signal; BAD_CONF @ctlr is an adapter, and this node and @node do not have the same
+ *	cluster key
  * @ctlr: number of the controller
  * @node: id of the node that exports the segment
  * @segid: segment id
@@ -408,6 +409,10 @@ struct dat_rsm_unpublish {
  *	the controller provides no windows, or because this range has no room for the window
  * @key: 0; reserved for a key of the segment
  * @auth: 0; reserved for the method by which the caller proves that it has the key
+ * @owner: out: effective user id of the process that exported the segment, as the exporter's kernel
+ *	says; the overflow uid if the caller's user namespace does not have that user
+ * @owned: out: 1 if @owner is valid; 0 if the exporter's kernel does not know this member; not
+ *	written if this kernel does not know it
  *
  * mmap() of a window fails with EOPNOTSUPP if @perm lacks DAT_RSM_READ, because no MMU has
  * write-only mappings; with EACCES if a writable mapping is requested and @perm lacks
@@ -429,6 +434,8 @@ struct dat_rsm_connect {
 	__u64 map_offset;
 	__s32 key;
 	__u32 auth;
+	__u32 owner;
+	__u32 owned;
 };
 
 #define DAT_IOC_RSM_CONNECT	DAT_RSM_IOC(CONNECT)
@@ -916,7 +923,7 @@ DAT_RING_OFFSET(dat_rsm_unpublish, size, 0);
 DAT_RING_OFFSET(dat_rsm_unpublish, err, 4);
 DAT_RING_OFFSET(dat_rsm_unpublish, id, 8);
 DAT_RING_OFFSET(dat_rsm_unpublish, rsvd, 12);
-DAT_RING_ASSERT(sizeof(struct dat_rsm_connect) == 64);
+DAT_RING_ASSERT(sizeof(struct dat_rsm_connect) == 72);
 DAT_RING_OFFSET(dat_rsm_connect, size, 0);
 DAT_RING_OFFSET(dat_rsm_connect, err, 4);
 DAT_RING_OFFSET(dat_rsm_connect, ctlr, 8);
@@ -931,6 +938,8 @@ DAT_RING_OFFSET(dat_rsm_connect, length, 40);
 DAT_RING_OFFSET(dat_rsm_connect, map_offset, 48);
 DAT_RING_OFFSET(dat_rsm_connect, key, 56);
 DAT_RING_OFFSET(dat_rsm_connect, auth, 60);
+DAT_RING_OFFSET(dat_rsm_connect, owner, 64);
+DAT_RING_OFFSET(dat_rsm_connect, owned, 68);
 DAT_RING_ASSERT(sizeof(struct dat_rsm_localmem) == 32);
 DAT_RING_OFFSET(dat_rsm_localmem, size, 0);
 DAT_RING_OFFSET(dat_rsm_localmem, err, 4);
