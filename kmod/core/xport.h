@@ -40,6 +40,8 @@ union dat_send_wr;
  * @DAT_QUIRK_REPLAYS: the device executes a request twice if its QP enters the error state between
  *	the completion and the acknowledgment of the request
  * @DAT_QUIRK_NO_SOLICITED: a CQ that is armed for solicited messages never notifies
+ * @DAT_QUIRK_OPEN_INVALIDATE: a send with invalidate ends any registration that was made by work
+ *	request, also one of another protection domain
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),
@@ -51,6 +53,7 @@ enum dat_quirk {
 	DAT_QUIRK_MR_SPARE	= BIT(6),
 	DAT_QUIRK_REPLAYS	= BIT(7),
 	DAT_QUIRK_NO_SOLICITED	= BIT(8),
+	DAT_QUIRK_OPEN_INVALIDATE = BIT(9),
 };
 
 #define DAT_FW_SIZE	32

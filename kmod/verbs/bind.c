@@ -7,6 +7,10 @@
  * When the bind has its turn in the send queue, a work request registers the memory, and the key
  * takes effect.  If the memory is too large for a work request, verbs_bind_init() registers the
  * memory directly.  The key of such memory then gives access before the bind completes.
+ *
+ * On a device with DAT_QUIRK_OPEN_INVALIDATE, any peer of the host could end a registration that
+ * was made by a work request.  It cannot end a registration that was made directly, so
+ * verbs_bind_init() makes all bindings of process memory directly there.
  */
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
@@ -104,6 +108,7 @@ static int binding_set_mr(struct verbs_binding *vb, struct ib_mr *mr)
 static int binding_make(struct verbs_binding *vb)
 {
 	struct dat_binding *b = &vb->b;
+	const struct dat_dev *dev = b->pz->obj.ia->dev;
 	struct dat_kmem *mem = b->lmr->mem;
 
 	if (mem) {
@@ -111,7 +116,8 @@ static int binding_make(struct verbs_binding *vb)
 		return binding_set_mr(vb, verbs_mr_of_part(b->pz, mem, b->addr - b->lmr->start,
 							   b->length, b->addr));
 	}
-	vb->queued = pages_of(b->addr, b->length) <= b->pz->obj.ia->dev->limits.fast_reg_pages;
+	vb->queued = !(dev->quirks & DAT_QUIRK_OPEN_INVALIDATE) &&
+		     pages_of(b->addr, b->length) <= dev->limits.fast_reg_pages;
 	if (vb->queued)
 		return binding_pin(vb);
 	return binding_set_mr(vb, ib_reg_user_mr(to_verbs_pz(b->pz)->pd, b->addr, b->length,

@@ -36,6 +36,7 @@
 #define RCVBUF		(4 << 20)
 
 #define OP_SEND_ONLY	0x04
+#define OP_SEND_INVALIDATE	0x17
 #define OP_UD_SEND	0x64
 #define GSI_QPN		1
 #define GSI_QKEY	0x80010000
@@ -67,9 +68,10 @@ struct mad {
 };
 
 struct order {
-	enum { REQUEST, ANSWERS, TALK, FLOOD } what;
+	enum { REQUEST, ANSWERS, TALK, INVALIDATE, FLOOD } what;
 	uint32_t	n;
 	uint32_t	ms;
+	uint32_t	rkey;
 	struct roce_ask	ask;
 };
 
@@ -221,6 +223,17 @@ static int talk(struct roce *r, uint32_t i)
 			sizeof(message));
 }
 
+static int invalidate(struct roce *r, uint32_t i, uint32_t rkey)
+{
+	uint8_t message[4 + ROCE_PAYLOAD] = "";
+
+	if (i >= r->n || r->conn[i].answered <= 0)
+		return -ENOTCONN;
+	put32(message, rkey);
+	return transmit(r, OP_SEND_INVALIDATE, r->conn[i].qpn, r->conn[i].psn++, message,
+			sizeof(message));
+}
+
 static void handle_mad(struct roce *r, const struct mad *mad)
 {
 	uint32_t i = get32(mad->data + 4) - FIRST_COMM;
@@ -315,6 +328,8 @@ static int obey(struct roce *r, const struct order *o)
 		return listen_for(r, o->n, now_ms() + o->ms);
 	case TALK:
 		return talk(r, o->n);
+	case INVALIDATE:
+		return invalidate(r, o->n, o->rkey);
 	case FLOOD:
 		return flood(r, &o->ask, o->n, now_ms() + o->ms);
 	}
@@ -456,6 +471,13 @@ int roce_answers(struct roce_peer *p, uint32_t n, unsigned int ms, struct roce_a
 int roce_talk(struct roce_peer *p, uint32_t i)
 {
 	struct order o = { .what = TALK, .n = i };
+
+	return command(p, &o, NULL);
+}
+
+int roce_invalidate(struct roce_peer *p, uint32_t i, uint32_t rkey)
+{
+	struct order o = { .what = INVALIDATE, .n = i, .rkey = rkey };
 
 	return command(p, &o, NULL);
 }

@@ -71,6 +71,9 @@ int roce_answers(struct roce_peer *r, uint32_t n, unsigned int ms, struct roce_a
  */
 int roce_talk(struct roce_peer *r, uint32_t i);
 
+/* Like roce_talk(), but the message also invalidates the key @rkey. */
+int roce_invalidate(struct roce_peer *r, uint32_t i, uint32_t rkey);
+
 /*
  * Send @n requests, with at most WINDOW unanswered requests at a time.  When a reply arrives, send
  * a message on that connection, like roce_talk().  Return -ETIMEDOUT if this takes longer than @ms

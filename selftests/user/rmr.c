@@ -17,6 +17,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "roce_peer.h"
 
 #ifndef RACE_S
 #define RACE_S		4	/* shortest time of a race in seconds */
@@ -268,17 +269,93 @@ TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 	EXPECT_EQ(self->pin, wait_for_pinned(self->pin));
 }
 
-/* A peer has no access before the bind completes, even if the peer already knows the key. */
+/*
+ * A peer has no access before the bind completes, even if the peer already knows the key.  On
+ * soft-RoCE the key opens the memory at once: see DAT_QUIRK_OPEN_INVALIDATE.
+ */
 TEST_F(rmr, a_key_opens_nothing_before_its_bind_has_had_its_turn)
 {
 	struct dat_rmr_bind b;
 
+	if (!strncmp((char *)self->p.f.info.device, "rxe", 3))
+		SKIP(return, "soft-RoCE opens the memory before the bind");
 	ASSERT_EQ(0, prepare_it(self, &b));
 	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
 	ASSERT_EQ(0, reconnect(self));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
+}
+
+/* A listener of another file and zone, to which a stranger connects. */
+struct elsewhere {
+	struct t_file	f;
+	uint32_t	pz;
+	struct t_evd	cr, evd;
+	struct t_ep	ep;
+	struct t_lmr	mem;
+};
+
+static int elsewhere_connect(struct elsewhere *e, struct roce_peer *peer)
+{
+	struct roce_answers a;
+	struct dat_eqe eqe;
+	uint32_t psp;
+	int ret;
+
+	ret = t_open(&e->f);
+	if (!ret)
+		ret = t_pz(&e->f, &e->pz);
+	if (!ret)
+		ret = t_lmr(&e->f, e->pz, 4096, T_PRIV_ALL, &e->mem);
+	if (!ret)
+		ret = t_evd(&e->f, DAT_STREAM_CR, 4, &e->cr);
+	if (!ret)
+		ret = t_evd(&e->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 16, &e->evd);
+	if (!ret)
+		ret = t_ep(&e->f, e->pz, &e->evd, 0, 30, &e->ep);
+	if (!ret)
+		ret = t_recv(&e->ep.rq, 1, (uintptr_t)e->mem.va, e->mem.lkey, 64);
+	if (!ret)
+		ret = t_recv(&e->ep.rq, 2, (uintptr_t)e->mem.va, e->mem.lkey, 64);
+	if (!ret)
+		ret = t_psp(&e->f, &e->cr, T_QUAL + 7, &psp);
+	if (!ret)
+		ret = roce_request(peer, T_QUAL + 7, 1);
+	if (ret)
+		return ret;
+	if (!t_event(&e->cr, T_WAIT_MS, &eqe))
+		return -ETIMEDOUT;
+	ret = t_accept(&e->f, (uint32_t)eqe.len, &e->ep, NULL, 0);
+	return ret ? ret : roce_answers(peer, 1, T_WAIT_MS, &a);
+}
+
+TEST_F_TIMEOUT(rmr, a_stranger_of_another_zone_does_not_end_a_window, 60)
+{
+	struct roce_peer peer = { 0 };
+	struct elsewhere e = { 0 };
+	struct dat_rmr_bind b;
+	int ret;
+
+	ret = roce_start(&peer, self->p.f.info.addr);
+	if (ret == -ENODEV)
+		SKIP(return, "no soft-RoCE on a veth pair");
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, elsewhere_connect(&e, &peer));
+	ASSERT_EQ(0, prepare_it(self, &b));
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+	ASSERT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	/* The first message establishes the connection. */
+	ASSERT_EQ(0, roce_talk(&peer, 0));
+	ASSERT_LE(0, next_status(&e.evd, DAT_EV_ESTABLISHED));
+	ASSERT_EQ(DAT_ST_SUCCESS, next_status(&e.evd, DAT_EV_DTO));
+	ASSERT_EQ(0, roce_invalidate(&peer, 0, b.rmr_context));
+	/* The stranger's message has ended its own connection and not the window. */
+	EXPECT_LT(0, next_status(&e.evd, DAT_EV_DTO));
+	EXPECT_LE(0, next_status(&e.evd, DAT_EV_BROKEN));
+	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
+	t_close(&e.f);
+	roce_end(&peer);
 }
 
 static int bind_part(FIXTURE_DATA(rmr) *self, const struct t_lmr *lmr, size_t at, size_t len,
