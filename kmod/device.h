@@ -9,6 +9,7 @@
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/random.h>
 #include <linux/time_namespace.h>
 #include <linux/uaccess.h>
 #include <rdma/dat_ioctl.h>
@@ -29,12 +30,25 @@ struct inode *dat_mapping_alloc(void);
 int dat_sleep(u64 deadline_ns);
 
 /**
+ * dat_file_number() - choose a number for an open file, which DAT_IOC_ABI tells
+ *
+ * The number is random, so that it tells nothing about other open files.
+ *
+ * Context: process.  Return: the number, never 0.
+ */
+static inline u64 dat_file_number(void)
+{
+	return get_random_u64() | 1;
+}
+
+/**
  * dat_ioctl_abi() - handle the ioctl DAT_IOC_ABI
+ * @number: number of the open file
  * @ubuf: struct dat_abi in user memory
  *
  * Context: may sleep.  Return: 0, or an errno from the list at the top of <rdma/dat_ioctl.h>.
  */
-long dat_ioctl_abi(void __user *ubuf);
+long dat_ioctl_abi(u64 number, void __user *ubuf);
 
 /**
  * dat_copy_arg() - copy the argument of an ioctl from user memory

@@ -218,7 +218,7 @@ long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	int ret;
 
 	if (cmd == DAT_IOC_ABI)
-		return dat_ioctl_abi(ubuf);
+		return dat_ioctl_abi(((struct rsm_file *)filp->private_data)->number, ubuf);
 	if (cmd == DAT_IOC_POLLER_SET || cmd == DAT_IOC_POLLER_RUN)
 		return rsm_ioctl_poller(filp->private_data, cmd, ubuf);
 	if (nr >= ARRAY_SIZE(rsm_ops) || cmd != _IO(DAT_RSM_IOC_MAGIC, nr))

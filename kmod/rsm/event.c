@@ -185,8 +185,18 @@ static int event_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/* Tells the number of the object, by which a process knows the descriptor again. */
+static long event_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct rsm_obj *obj = file->private_data;
+
+	return cmd == DAT_IOC_ABI ? dat_ioctl_abi(obj->number, (void __user *)arg) : -ENOTTY;
+}
+
 static const struct file_operations event_fops = {
 	.owner		= THIS_MODULE,
+	.unlocked_ioctl	= event_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
 	.poll		= event_poll,
 	.release	= event_release,
 	.llseek		= noop_llseek,

@@ -30,6 +30,7 @@ static int file_open(struct inode *inode, struct file *filp)
 		goto err_free;
 	}
 	filp->f_mapping = file->inode->i_mapping;
+	file->number = dat_file_number();
 	mutex_init(&file->lock);
 	file->net = get_net(current->nsproxy->net_ns);
 	file->mm = current->mm;

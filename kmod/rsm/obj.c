@@ -10,6 +10,7 @@
 #include <linux/user_namespace.h>
 #include <net/net_namespace.h>
 
+#include "device.h"
 #include "rsm/rsm.h"
 
 #define ID_LIMIT	XA_LIMIT(1, RSM_SLOTS)
@@ -186,6 +187,7 @@ int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj
 	obj->ops = ops;
 	obj->ctx = ctx;
 	kref_init(&obj->ref);
+	obj->number = dat_file_number();
 	spin_lock_init(&obj->lock);
 	init_waitqueue_head(&obj->wq);
 	obj->slot = obj_slot(obj);

@@ -169,6 +169,7 @@ struct rsm_node {
  *	contain addresses
  * @net: network namespace of the opener
  * @inode: anonymous inode; see dat_mapping_alloc()
+ * @number: number that DAT_IOC_ABI tells; constant
  * @lock: mutex that serializes the creation of @ctx
  * @ctx: context, or NULL before DAT_IOC_RSM_OPEN; set once, by smp_store_release()
  */
@@ -176,6 +177,7 @@ struct rsm_file {
 	struct mm_struct	*mm;
 	struct net		*net;
 	struct inode		*inode;
+	u64			number;
 	struct mutex		lock;		/* ctx */
 	struct rsm_ctx		*ctx;
 };
@@ -281,6 +283,7 @@ struct rsm_obj_ops {
  * @ref: reference count; the last put frees the memory
  * @rcu: head for the deferred free, since lookups run under RCU
  * @ctx: context; valid until the object is dropped
+ * @number: number that DAT_IOC_ABI tells on descriptors for the object's events; constant
  * @lock: spinlock of all members below
  * @slot: slot in ctx->slots; NULL once the object is stopped
  * @generation: last value of slot->generation, which changes when the object is made or cut
@@ -295,6 +298,7 @@ struct rsm_obj {
 	struct kref		ref;
 	struct rcu_head		rcu;
 	struct rsm_ctx		*ctx;
+	u64			number;
 	spinlock_t		lock;		/* protects all members below */
 	struct dat_rsm_slot	*slot;
 	u32			generation;

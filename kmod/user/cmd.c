@@ -42,15 +42,6 @@ int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
 	return dat_step_makes(step) && generation ? -EINVAL : 0;
 }
 
-int dat_cmd_abi(struct dat_ucmd *ucmd)
-{
-	struct dat_abi *arg = ucmd->arg;
-
-	arg->version = DAT_ABI_VERSION;
-	arg->features = DAT_FEATURES_ALL;
-	return 0;
-}
-
 int dat_cmd_adapter(struct dat_ucmd *ucmd)
 {
 	struct dat_adapter *arg = ucmd->arg;

@@ -56,6 +56,7 @@ static int dat_open(struct inode *inode, struct file *filp)
 		goto err_free;
 	}
 	filp->f_mapping = file->inode->i_mapping;
+	file->number = dat_file_number();
 	mutex_init(&file->lock);
 	mutex_init(&file->kicking);
 	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);

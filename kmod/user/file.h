@@ -37,6 +37,7 @@
  * @bells: EPs and SRQs, indexed by their bit in @doorbell; tag 1 marks the receive queue of an EP
  * @words: number of words of @doorbell that may have a bit set; only grows
  * @kicking: over iWARP, mutex of the thread that takes bits of @doorbell and processes their queues
+ * @number: number that DAT_IOC_ABI tells; constant
  * @poller: poller of @doorbell, if the process has enabled one
  */
 struct dat_file {
@@ -51,6 +52,7 @@ struct dat_file {
 	struct xarray		bells;
 	unsigned int		words;
 	struct mutex		kicking;	/* over iWARP: a kick */
+	u64			number;
 	struct dat_poller	poller;
 };
 
@@ -117,7 +119,6 @@ u32 dat_cmd_addr(u8 to[DAT_ADDR_SIZE], const struct sockaddr_storage *ss);
 int dat_cmd_step(u32 what, u32 generation, struct dat_step *step);
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret);
-int dat_cmd_abi(struct dat_ucmd *ucmd);
 int dat_cmd_adapter(struct dat_ucmd *ucmd);
 int dat_cmd_ia_open(struct dat_ucmd *ucmd);
 int dat_cmd_ia_query(struct dat_ucmd *ucmd);

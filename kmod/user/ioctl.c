@@ -30,7 +30,6 @@ enum need {
 
 /* Union of the arguments of all operations, with the size of the largest argument. */
 union ucmd_arg {
-	struct dat_abi			abi;
 	struct dat_adapter		adapter;
 	struct dat_ia_open		ia_open;
 	struct dat_ia_query		ia_query;
@@ -112,7 +111,6 @@ struct ioctl_op {
 
 /* For a structure that has grown since ABI version 1, the entry names the last field of then. */
 static const struct ioctl_op ioctl_ops[DAT_NR_LAST] = {
-	IOCTL_OP(ABI, abi, NEED_NONE, ANSWERS),
 	IOCTL_OP(ADAPTER, adapter, NEED_NONE, ANSWERS),
 	IOCTL_OP(IA_OPEN, ia_open, NEED_NONE, MAKES(ia)),
 	IOCTL_OP(IA_QUERY, ia_query, NEED_LIVE, ANSWERS, VERSION_1(ia_query, num_comp_vectors)),
@@ -198,7 +196,7 @@ static int ioctl_struct(struct dat_file *file, const struct ioctl_op *op, void _
 	if (ret)
 		return ret;
 	ucmd.arg = &arg;
-	ucmd.size = min(arg.abi.size, op->size);
+	ucmd.size = min(arg.adapter.size, op->size);
 	return ucmd_call(&ucmd, op);
 }
 
@@ -256,9 +254,20 @@ int dat_copy_entries_to(u64 to, u32 entry_size, const void *from, u32 size, u32 
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_copy_entries_to);
 
-long dat_ioctl_abi(void __user *ubuf)
+long dat_ioctl_abi(u64 number, void __user *ubuf)
 {
-	return ioctl_struct(NULL, &ioctl_ops[DAT_NR_ABI], ubuf);
+	struct dat_abi arg;
+	u32 size;
+	int ret;
+
+	ret = dat_copy_arg(&arg, sizeof(arg), offsetofend(struct dat_abi, features), ubuf);
+	if (ret)
+		return ret;
+	size = min_t(u32, arg.size, sizeof(arg));
+	arg.version = DAT_ABI_VERSION;
+	arg.features = DAT_FEATURES_ALL;
+	arg.file = number;
+	return copy_to_user(ubuf, &arg, size) ? -EFAULT : 0;
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_ioctl_abi);
 
@@ -267,6 +276,8 @@ long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	struct dat_file *file = filp->private_data;
 	unsigned int nr = _IOC_NR(cmd);
 
+	if (cmd == DAT_IOC_ABI)
+		return dat_ioctl_abi(file->number, (void __user *)arg);
 	if (current->mm != file->mm)
 		return -EPERM;
 	if (cmd == DAT_IOC_KICK)

@@ -221,6 +221,35 @@ TEST_F(ids, are_nothing_to_a_child)
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EP, self->ep.id));
 }
 
+/* Returns the number of the open file, or 0 after an error. */
+static uint64_t number(int fd)
+{
+	struct dat_abi abi = { .size = sizeof(abi) };
+
+	return t_ioctl(fd, DAT_IOC_ABI, &abi) ? 0 : abi.file;
+}
+
+TEST_F(ids, each_open_file_has_a_number_that_a_child_sees_too)
+{
+	uint64_t mine = number(self->f.fd);
+	struct t_file other;
+	int status, copy;
+	pid_t pid;
+
+	ASSERT_EQ(0, t_open(&other));
+	EXPECT_NE(0, mine);
+	EXPECT_NE(mine, number(other.fd));
+	copy = dup(self->f.fd);
+	EXPECT_EQ(mine, number(copy));
+	close(copy);
+	pid = fork();
+	if (!pid)
+		_exit(number(self->f.fd) != mine);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	t_close(&other);
+}
+
 TEST_F(ids, are_all_ENODEV_after_IA_CLOSE)
 {
 	struct dat_ia_close close_arg = { .size = sizeof(close_arg) };

@@ -23,7 +23,7 @@ static const struct cmd {
 	uint32_t	min;
 	int		needs_ia;
 } cmds[] = {
-	CMD(ABI, dat_abi, 0),
+	{ "ABI", DAT_IOC_ABI, sizeof(struct dat_abi), offsetof(struct dat_abi, file), 0 },
 	CMD(ADAPTER, dat_adapter, 0),
 	CMD(IA_OPEN, dat_ia_open, 0),
 	{ "IA_QUERY", DAT_IOC_IA_QUERY, sizeof(struct dat_ia_query),

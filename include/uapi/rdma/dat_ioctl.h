@@ -13,8 +13,8 @@
  *
  * An id names an object.  An id has at most DAT_ID_BITS bits and is never 0.  The id is valid
  * on the open file that created the object.  A file belongs to the address space that opened
- * the file.  No other address space may use the file.  When the address space ends, all objects
- * of the file end.
+ * the file.  No other address space may use the file, except for DAT_IOC_ABI.  When the address
+ * space ends, all objects of the file end.
  *
  *   errno         means
  *   -----------   -------------------------------------------------------------
@@ -156,13 +156,18 @@ enum {
  * @size: size of this structure, in bytes
  * @version: out: DAT_ABI_VERSION
  * @features: out: 0; reserved for features of later versions
+ * @file: out: random number of this open file, never 0.  A process that remembers the number can
+ *	tell later whether its descriptor still refers to this open file, or was closed and is used
+ *	again
  *
- * The call also works before DAT_IOC_IA_OPEN.
+ * The call also works before DAT_IOC_IA_OPEN, and from every address space.  Version 1 ends with
+ * @features.
  */
 struct dat_abi {
 	__u32 size;
 	__u32 version;
 	__u64 features;
+	__u64 file;
 };
 
 #define DAT_IOC_ABI		DAT_IOC(ABI)
@@ -1184,10 +1189,11 @@ DAT_RING_OFFSET(dat_span, offset, 0);
 DAT_RING_OFFSET(dat_span, size, 8);
 DAT_RING_OFFSET(dat_span, start, 16);
 DAT_RING_OFFSET(dat_span, rsvd, 20);
-DAT_RING_ASSERT(sizeof(struct dat_abi) == 16);
+DAT_RING_ASSERT(sizeof(struct dat_abi) == 24);
 DAT_RING_OFFSET(dat_abi, size, 0);
 DAT_RING_OFFSET(dat_abi, version, 4);
 DAT_RING_OFFSET(dat_abi, features, 8);
+DAT_RING_OFFSET(dat_abi, file, 16);
 DAT_RING_ASSERT(sizeof(struct dat_adapter) == 96);
 DAT_RING_OFFSET(dat_adapter, size, 0);
 DAT_RING_OFFSET(dat_adapter, port, 4);

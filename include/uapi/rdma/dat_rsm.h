@@ -603,7 +603,8 @@ struct dat_rsm_wait {
  * @fd: out: file descriptor, which is closed on exec
  *
  * poll() reports POLLHUP after the object was freed or the import was cut.  Only DAT_IOC_RSM_WAIT
- * consumes events.
+ * consumes events.  DAT_IOC_ABI works on the descriptor; all descriptors of an object have the same
+ * number.
  */
 struct dat_rsm_fd {
 	__u32 size;
