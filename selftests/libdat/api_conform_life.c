@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -474,6 +476,131 @@ TEST_F_TIMEOUT(life, a_child_can_open_for_itself, 60)
 		_exit(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) == DAT_SUCCESS ? 0 : 2);
 	}
 	EXPECT_EQ(0, status_of(pid));
+}
+
+/* Call every function that would read or write pages that the child has not inherited. */
+static int child_uses_handles(FIXTURE_DATA(life) *self)
+{
+	DAT_EP_HANDLE ep = self->p.ep[1];
+	DAT_EVD_HANDLE evd = self->p.evd[0];
+	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, 0, 1);
+	DAT_RETURN rc[] = {
+		dat_evd_wait(evd, 1000, 1, &(DAT_EVENT) {}, &(DAT_COUNT) { 0 }),
+		dat_evd_dequeue(evd, &(DAT_EVENT) {}),
+		dat_evd_query(evd, DAT_EVD_FIELD_ALL, &(DAT_EVD_PARAM) {}),
+		dat_evd_resize(evd, 2048),
+		dat_evd_post_se(evd, &(DAT_EVENT) { .event_number = DAT_SOFTWARE_EVENT }),
+		dat_cno_wait(self->cno, 1000, &(DAT_EVD_HANDLE) { 0 }),
+		dat_ep_post_send(ep, 1, &seg, a_cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+		dat_ep_post_recv(ep, 1, &seg, a_cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+		dat_ep_get_status(ep, &(DAT_EP_STATE) { 0 }, NULL, NULL),
+		dat_ep_query(ep, DAT_EP_FIELD_ALL, &(DAT_EP_PARAM) {}),
+		dat_ep_recv_query(ep, &(DAT_COUNT) { 0 }, NULL),
+		dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG),
+		dat_srq_post_recv(self->srq, 1, &seg, a_cookie(1)),
+		dat_srq_query(self->srq, DAT_SRQ_FIELD_ALL, &(DAT_SRQ_PARAM) {}),
+		dat_srq_resize(self->srq, 16),
+		dat_lmr_free(self->p.mem.lmr),
+		dat_ep_free(ep),
+		dat_evd_free(evd),
+		dat_ia_query(self->p.ia, NULL, DAT_IA_FIELD_ALL, &(DAT_IA_ATTR) {}, 0, NULL),
+		dat_ia_close(self->p.ia, DAT_CLOSE_ABRUPT_FLAG),
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(rc) / sizeof(rc[0]); i++)
+		if (TYPE(rc[i]) != DAT_INVALID_HANDLE)
+			return (int)i + 1;
+	return 0;
+}
+
+/* Covers: SH 73 */
+TEST_F_TIMEOUT(life, a_child_has_no_valid_handle, 60)
+{
+	pid_t pid;
+
+	ASSERT_EQ(DAT_SUCCESS, c_connect(&self->p));
+	pid = fork();
+	if (!pid)
+		_exit(child_uses_handles(self));
+	EXPECT_EQ(0, status_of(pid));
+	EXPECT_TRUE(works(self));
+}
+
+/* --- descriptors that the program has closed --------- */
+
+/* Returns the lowest descriptor of /dev/dat, or -1. */
+static int device_fd(void)
+{
+	struct stat at, device;
+	int fd;
+
+	if (stat("/dev/dat", &device))
+		return -1;
+	for (fd = 0; fd < 256; fd++)
+		if (!fstat(fd, &at) && S_ISCHR(at.st_mode) && at.st_rdev == device.st_rdev)
+			return fd;
+	return -1;
+}
+
+/* Covers: SH 73 */
+TEST_F_TIMEOUT(life, a_file_in_the_place_of_the_closed_device_stays_open, 60)
+{
+	int fd = device_fd();
+	DAT_PZ_HANDLE pz;
+	struct stat at;
+
+	ASSERT_LE(0, fd);
+	close(fd);
+	ASSERT_EQ(fd, memfd_create("file", 0));
+	EXPECT_EQ(RC(DAT_INTERNAL_ERROR, DAT_RESOURCE_DEVICE), dat_pz_create(self->p.ia, &pz));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->p.ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(0, fstat(fd, &at));
+	EXPECT_TRUE(S_ISREG(at.st_mode));
+	/* The driver has let go of everything: the adapter and its port can be used again. */
+	EXPECT_EQ(DAT_SUCCESS, a_open(&self->p));
+	close(fd);
+}
+
+/* Covers: SH 73 */
+TEST_F_TIMEOUT(life, an_adapter_in_the_place_of_a_closed_one_is_not_affected, 60)
+{
+	DAT_EVD_HANDLE async;
+	DAT_IA_HANDLE other;
+	DAT_PZ_HANDLE pz;
+	int fd = device_fd();
+
+	ASSERT_LE(0, fd);
+	close(fd);
+	ASSERT_EQ(DAT_SUCCESS, a_ia(&other, &async));
+	/* A call for the first adapter must not reach the second one. */
+	EXPECT_EQ(RC(DAT_INTERNAL_ERROR, DAT_RESOURCE_DEVICE), dat_pz_create(self->p.ia, &pz));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->p.ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(DAT_SUCCESS, dat_pz_create(other, &pz));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(other, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(-1, device_fd());
+	EXPECT_EQ(DAT_SUCCESS, a_open(&self->p));
+}
+
+/*
+ * A thread that waits in the driver keeps the open file, and no call can wake it.  The close says
+ * so instead of waiting for ever.
+ */
+TEST_F_TIMEOUT(life, a_close_does_not_wait_for_a_thread_that_it_cannot_wake, 60)
+{
+	int fd = device_fd(), copy;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(self->p.ia, 1000000, -1));
+	ASSERT_LE(0, fd);
+	copy = dup(fd);
+	close(fd);
+	EXPECT_EQ(RC(DAT_INTERNAL_ERROR, DAT_RESOURCE_DEVICE),
+		  dat_ia_close(self->p.ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(fd, dup2(copy, fd));
+	close(copy);
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->p.ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(-1, device_fd());
+	EXPECT_EQ(DAT_SUCCESS, a_open(&self->p));
 }
 
 /* Covers: SH 73 */

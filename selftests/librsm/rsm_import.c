@@ -3,6 +3,7 @@
 /* RSMAPI: imported segments, and their mappings. */
 #include "rsm_test.h"
 
+#include <fcntl.h>
 #include <grp.h>
 
 FIXTURE(import) {
@@ -188,6 +189,57 @@ TEST_F(import, a_forked_child_has_no_mapping)
 	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 	*(volatile char *)va = 'p';
 	EXPECT_EQ('p', p->mem[R_PAGE]);
+}
+
+/* Returns the descriptor of /dev/rsm, or -1. */
+static int device_fd(void)
+{
+	struct stat at, device;
+	int fd;
+
+	if (stat("/dev/rsm", &device))
+		return -1;
+	for (fd = 0; fd < 256; fd++)
+		if (!fstat(fd, &at) && S_ISCHR(at.st_mode) && at.st_rdev == device.st_rdev)
+			return fd;
+	return -1;
+}
+
+/* Let a file of R_SIZE zeros take the place of the library's descriptor.  Returns the descriptor. */
+static int replace_device(void)
+{
+	int fd = device_fd(), file = memfd_create("file", 0);
+
+	if (fd < 0 || ftruncate(file, R_SIZE) || dup2(file, fd) != fd)
+		return -1;
+	close(file);
+	return fd;
+}
+
+static int stays_open(void *arg)
+{
+	return fcntl(*(int *)arg, F_GETFD);
+}
+
+TEST_F(import, a_file_in_the_place_of_the_closed_device_belongs_to_the_program)
+{
+	struct r_pair *p = &self->p;
+	void *va = self->p.mem;
+	struct stat at;
+	char c;
+	int fd;
+
+	fd = replace_device();
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(RSMERR_MAP_FAILED, rsm_memseg_import_map(p->imp, &va, RSM_MAP_NONE, 0600, 0,
+							   R_PAGE));
+	/* There is no window, and the driver cannot be called. */
+	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, rsm_memseg_import_put(p->imp, 0, "x", 1));
+	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, rsm_memseg_import_get(p->imp, 0, &c, 1));
+	EXPECT_EQ(RSMERR_CTLR_NOT_PRESENT, rsm_memseg_export_unpublish(p->exp));
+	EXPECT_EQ(0, r_child(stays_open, &fd));
+	EXPECT_EQ(0, fstat(fd, &at));
+	EXPECT_EQ(R_SIZE, at.st_size);
 }
 
 /* RSM check: 30 */

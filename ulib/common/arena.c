@@ -92,6 +92,17 @@ void du_arena_unlock(void)
 	pthread_mutex_unlock(&arena_lock);
 }
 
+void du_arena_abandon(void)
+{
+	du_arena_base = 0;
+	du_arena_used = 0;
+	arena_size = 0;
+	arena_usable = 0;
+	free_first = NULL;
+	free_last = &free_first;
+	free_count = 0;
+}
+
 void *du_arena_alloc(void)
 {
 	struct du_slot *slot;

@@ -43,6 +43,12 @@ void *du_arena_alloc(void);
  */
 void du_arena_free(void *slot);
 
+/*
+ * Begin again with an empty arena, in which no earlier handle is valid.  The earlier slots stay
+ * readable.  Called by the only thread of a forked child, which holds the lock.
+ */
+void du_arena_abandon(void);
+
 /* fork() runs while this lock is held.  Otherwise the child could inherit a half-changed arena. */
 void du_arena_lock(void);
 void du_arena_unlock(void);

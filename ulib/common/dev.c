@@ -11,6 +11,7 @@
 
 #include <rdma/dat_ioctl.h>
 
+#include "cancel.h"
 #include "dev.h"
 #include "log.h"
 
@@ -20,6 +21,15 @@ static const struct device {
 	[DU_DEV_DAT] = { "/dev/dat", "dat" },
 	[DU_DEV_RSM] = { "/dev/rsm", "dat_rsm" },
 };
+
+int du_explain_files(int err)
+{
+	if (err == EMFILE)
+		du_log(DU_LOG_ERROR, "the process has too many open files: close some, or raise the limit with 'ulimit -n'");
+	else if (err == ENFILE)
+		du_log(DU_LOG_ERROR, "this host has too many open files: raise the limit with 'sysctl fs.file-max=NUMBER' as root");
+	return err == EMFILE || err == ENFILE;
+}
 
 static void explain_open(const struct device *d, int err)
 {
@@ -40,10 +50,15 @@ static void explain_open(const struct device *d, int err)
 	}
 }
 
+static int get_abi(int fd, struct dat_abi *abi)
+{
+	return ioctl(fd, DAT_IOC_ABI, abi) < 0 ? -errno : 0;
+}
+
 static int check_version(int fd, int quiet)
 {
 	struct dat_abi abi = { .size = sizeof(abi) };
-	int ret = du_ioctl(fd, DAT_IOC_ABI, &abi);
+	int ret = get_abi(fd, &abi);
 
 	if (ret || abi.version == DAT_ABI_VERSION)
 		return ret;
@@ -55,26 +70,80 @@ static int check_version(int fd, int quiet)
 
 int du_dev_open(enum du_dev dev, int quiet)
 {
-	int fd, ret;
+	int fd, ret, state;
 
+	state = du_cancel_off();
 	fd = open(devices[dev].path, O_RDWR | O_CLOEXEC);
+	ret = -errno;
+	du_cancel_restore(state);
 	if (fd < 0) {
-		ret = -errno;
-		if (!quiet)
+		if (!du_explain_files(-ret) && !quiet)
 			explain_open(&devices[dev], -ret);
 		return ret;
 	}
 	ret = check_version(fd, quiet);
 	if (ret) {
-		close(fd);
+		du_close(fd);
 		return ret;
 	}
 	return fd;
 }
 
+uint64_t du_fd_number(int fd)
+{
+	struct dat_abi abi = { .size = sizeof(abi) };
+
+	return get_abi(fd, &abi) ? 0 : abi.file;
+}
+
+void du_fd_close(int fd, uint64_t number)
+{
+	if (du_fd_valid(fd, number))
+		du_close(fd);
+}
+
+void du_close(int fd)
+{
+	int state = du_cancel_off();
+
+	close(fd);
+	du_cancel_restore(state);
+}
+
+void du_explain_closed(int fd)
+{
+	static int told;
+
+	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+		du_log(DU_LOG_ERROR, "the program has closed descriptor %d, which the library uses: call closefrom() before the library opens its device, or leave that descriptor open",
+		       fd);
+}
+
+/* Find out whether an ioctl failed because the program has closed the descriptor. */
+static int ioctl_result(int fd, int ret)
+{
+	struct dat_abi abi = { .size = sizeof(abi) };
+
+	/* The driver itself returns ENOTTY only for an ioctl that is newer than the driver. */
+	if (ret != -EBADF && (ret != -ENOTTY || !get_abi(fd, &abi)))
+		return ret;
+	du_explain_closed(fd);
+	return -EBADF;
+}
+
 int du_ioctl(int fd, unsigned long cmd, void *arg)
 {
-	return ioctl(fd, cmd, arg) < 0 ? -errno : 0;
+	return ioctl_result(fd, ioctl(fd, cmd, arg) < 0 ? -errno : 0);
+}
+
+int du_wait(int fd, unsigned long cmd, void *arg)
+{
+	int type, ret;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	ret = ioctl(fd, cmd, arg) < 0 ? -errno : 0;
+	pthread_setcanceltype(type, NULL);
+	return ioctl_result(fd, ret);
 }
 
 int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *map)

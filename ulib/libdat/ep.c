@@ -178,10 +178,10 @@ static int ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
 	const struct dat_status *st;
 	int ret;
 
-	ret = udat_span_map(&ia->mappings, &arg->submit, 1, &r.submit);
+	ret = udat_span_map(&ia->mappings, ia->fd, &arg->submit, 1, &r.submit);
 	if (ret)
 		return ret;
-	ret = udat_span_map(&ia->mappings, &arg->status, 0, &ep->status);
+	ret = udat_span_map(&ia->mappings, ia->fd, &arg->status, 0, &ep->status);
 	if (ret) {
 		udat_span_unmap(&ia->mappings, &r.submit);
 		return ret;

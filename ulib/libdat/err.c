@@ -34,6 +34,8 @@ static const struct {
 	{ EMFILE,	DAT_INSUFFICIENT_RESOURCES,	DAT_RESOURCE_DEVICE },
 	{ ENFILE,	DAT_INSUFFICIENT_RESOURCES,	DAT_RESOURCE_DEVICE },
 	{ ENODEV,	DAT_INTERNAL_ERROR,		DAT_RESOURCE_DEVICE },
+	/* EBADF: the program has closed the descriptor of the IA */
+	{ EBADF,	DAT_INTERNAL_ERROR,		DAT_RESOURCE_DEVICE },
 };
 
 DAT_RETURN dat_err_from_errno(int err)

@@ -20,11 +20,11 @@ static DAT_RETURN evd_map(struct udat_evd *evd, const struct dat_evd_create *arg
 	struct udat_mappings *m = &evd->obj.ia->mappings;
 	int ret;
 
-	ret = udat_span_map(m, &arg->submit, 1, &evd->submit);
+	ret = udat_span_map(m, evd->obj.ia->fd, &arg->submit, 1, &evd->submit);
 	if (!ret)
-		ret = udat_span_map(m, &arg->status, 0, &evd->status);
+		ret = udat_span_map(m, evd->obj.ia->fd, &arg->status, 0, &evd->status);
 	if (!ret)
-		ret = udat_span_map(m, &arg->ring, 0, &evd->ring);
+		ret = udat_span_map(m, evd->obj.ia->fd, &arg->ring, 0, &evd->ring);
 	if (ret)
 		return dat_err_from_errno(-ret);
 	du_events_init(&evd->events, arg->qlen, arg->eqe_shift, evd->submit.va, evd->status.va,

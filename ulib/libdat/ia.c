@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../common/log.h"
 #include "foreign.h"
@@ -28,18 +27,26 @@ static DAT_RETURN open_error(int err, const char *name)
 	}
 }
 
+/* If the driver is missing or refuses this user, log that.  Returns whether the driver is there. */
+static int explain_device(void)
+{
+	int fd = du_dev_open(DU_DEV_DAT, 0);
+
+	if (fd < 0)
+		return 0;
+	du_close(fd);
+	return 1;
+}
+
 /* Log the reason why no provider has the name @name. */
 static void explain_missing(const char *name)
 {
 	char device[UDAT_ALIAS_SIZE];
-	int fd;
 
+	if (!explain_device())
+		return;
 	if (udat_conf_alias(name, device))
 		name = device;
-	fd = du_dev_open(DU_DEV_DAT, 0);
-	if (fd < 0)
-		return;
-	close(fd);
 	du_log(DU_LOG_ERROR, "no RDMA adapter '%s': 'rdma link show' lists what there is", name);
 }
 
@@ -70,10 +77,22 @@ static DAT_RETURN ia_bind(struct udat_ia *ia, const char *device)
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 }
 
+/*
+ * If the driver is not loaded, no adapter exists.  But errors that mean that resources are short
+ * are reported as such.
+ */
+static DAT_RETURN device_error(int err)
+{
+	if (err == EMFILE || err == ENFILE || err == ENOMEM)
+		return dat_err_from_errno(err);
+	return NOT_FOUND(DAT_NAME_NOT_REGISTERED);
+}
+
 static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **out)
 {
 	struct udat_ia *ia = du_arena_alloc();
 	DAT_RETURN rc;
+	int ret;
 
 	if (!ia)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -88,19 +107,11 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 		goto err_free;
 	}
-	ia->fd = du_dev_open(DU_DEV_DAT, 1);
-	if (ia->fd < 0) {
-		/*
-		 * If the driver is not loaded, no adapter exists.  But the following errors mean
-		 * that resources are short.
-		 */
-		if (ia->fd == -EMFILE || ia->fd == -ENFILE || ia->fd == -ENOMEM)
-			rc = dat_err_from_errno(-ia->fd);
-		else
-			rc = NOT_FOUND(DAT_NAME_NOT_REGISTERED);
+	ret = udat_ia_open_device(ia);
+	if (ret) {
+		rc = device_error(-ret);
 		goto err_free;
 	}
-	ia->mappings.fd = ia->fd;
 	rc = ia_bind(ia, device);
 	if (rc != DAT_SUCCESS)
 		goto err_close;
@@ -109,7 +120,7 @@ static DAT_RETURN ia_new(const char *name, const char *device, struct udat_ia **
 
 err_close:
 	du_unmap(&ia->doorbell);
-	close(ia->fd);
+	udat_ia_close_device(ia);
 err_free:
 	pthread_mutex_destroy(&ia->poller_lock);
 	pthread_mutex_destroy(&ia->lock);
@@ -130,7 +141,7 @@ static void ia_destroy(struct udat_ia *ia)
 		udat_obj_forget(ia->deferred.next);
 	udat_lmr_table_free(ia);
 	du_unmap(&ia->doorbell);
-	close(ia->fd);
+	udat_ia_close_device(ia);
 	pthread_mutex_destroy(&ia->poller_lock);
 	pthread_mutex_destroy(&ia->lock);
 	pthread_mutex_destroy(&ia->feed_lock);
@@ -372,11 +383,26 @@ static int ia_in_use(struct udat_ia *ia)
 	return busy;
 }
 
+/*
+ * Returns whether a thread may be in the driver that no call can wake, because the program has
+ * closed the descriptor.  Such a thread keeps the open file and uses the IA.
+ */
+static int ia_stuck(struct udat_ia *ia)
+{
+	int stuck;
+
+	pthread_mutex_lock(&ia->poller_lock);
+	stuck = ia->poller.pid || ia->agents;
+	pthread_mutex_unlock(&ia->poller_lock);
+	return stuck || __atomic_load_n(&ia->waiters, __ATOMIC_ACQUIRE);
+}
+
 UDAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dat_ia_close arg = { .size = sizeof(arg) };
 	const DAT_PROVIDER *foreign = udat_foreign(ia_handle);
 	struct udat_ia *ia = udat_ia(ia_handle);
+	int valid;
 
 	if (foreign)
 		return udat_provider_close(foreign, ia_handle, flags);
@@ -386,14 +412,21 @@ UDAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS fla
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (flags == DAT_CLOSE_GRACEFUL_FLAG && ia_in_use(ia))
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+	valid = du_fd_valid(ia->fd, ia->number);
+	if (!valid && ia_stuck(ia)) {
+		du_explain_closed(ia->fd);
+		return DAT_ERR(DAT_INTERNAL_ERROR, DAT_RESOURCE_DEVICE);
+	}
 	if (!du_slot_revoke(&ia->obj.slot, UDAT_TYPE(IA)))
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 
 	/*
 	 * DAT_IOC_IA_CLOSE wakes all waiting threads.  Unmap the pages only when all of them have
-	 * returned.
+	 * returned.  If the program has closed the descriptor, the open file ends with the last
+	 * mapping.
 	 */
-	du_ioctl(ia->fd, DAT_IOC_IA_CLOSE, &arg);
+	if (valid)
+		du_ioctl(ia->fd, DAT_IOC_IA_CLOSE, &arg);
 	while (__atomic_load_n(&ia->waiters, __ATOMIC_ACQUIRE))
 		sched_yield();
 	ia_destroy(ia);

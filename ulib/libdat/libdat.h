@@ -25,6 +25,8 @@
  * freed later, when the consumer has dequeued those events.  So an old event never names a new
  * object.
  *
+ * In a forked child, all handles of the parent are invalid; see fork.c.
+ *
  * Locks, outer to inner: cno->lock; ia->feed_lock; ia->lock; ep->sq.lock; ep->rq.lock or
  * srq->rq.lock; evd->lock; ia->mappings.lock.  A thread holds only one evd->lock at a time.  The
  * last four kinds are spinlocks.  The arena's lock is taken inside ia->lock.
@@ -63,7 +65,8 @@
  * @ia: parent IA
  * @context: consumer context; no lock protects it
  * @id: number of the object in the driver
- * @next, @prev: neighbors in ia->objs or ia->deferred; protected by ia->lock
+ * @next, @prev: neighbors in ia->objs or ia->deferred; protected by ia->lock.  @next of an IA is
+ *	the next open IA of the process; see fork.c
  * @defer_evd: EVDs that may hold events of the object; protected by ia->lock
  * @defer_mark: event index for each EVD in @defer_evd: the slot of the freed object is reused only
  *	when the EVD's head has reached the index; protected by ia->lock
@@ -101,7 +104,8 @@ struct udat_lmr_chunk {
  * struct udat_ia - interface adapter
  * @obj: common head; @obj.ia points to this object itself
  * @name: name that the consumer opened
- * @fd: open /dev/dat
+ * @fd: open /dev/dat; constant, except that a forked child sets -1
+ * @number: number by which the driver names the open file; constant
  * @single: flag: the consumer opened the IA without thread safety; constant
  * @agents: flag: the library has started a thread that calls CNO agents
  * @info: limits and identity of the adapter; constant
@@ -125,6 +129,7 @@ struct udat_ia {
 	struct udat_obj		obj;
 	char			*name;
 	int			fd;
+	uint64_t		number;
 	int			single;
 	int			agents;
 	struct dat_ia_query	info;
@@ -399,6 +404,13 @@ static inline int udat_unlocked(const struct udat_ia *ia)
 {
 	return ia->single && !ia->agents;
 }
+
+/* fork.c */
+
+/* Open /dev/dat for @ia, and list @ia as open.  Returns 0 or a negative errno. */
+int udat_ia_open_device(struct udat_ia *ia);
+/* Undo udat_ia_open_device().  A file of the program that has the same descriptor stays open. */
+void udat_ia_close_device(struct udat_ia *ia);
 
 /* handle.c */
 void udat_list_init(struct udat_obj *head);

@@ -183,6 +183,16 @@ static void opened_put(struct opened *o)
 
 /* ---- The list of open IAs ---- */
 
+void udat_opened_lock(void)
+{
+	pthread_mutex_lock(&list_lock);
+}
+
+void udat_opened_unlock(void)
+{
+	pthread_mutex_unlock(&list_lock);
+}
+
 static void opened_insert(struct opened *o)
 {
 	pthread_mutex_lock(&list_lock);

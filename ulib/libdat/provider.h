@@ -55,6 +55,10 @@ struct udat_registered {
 };
 
 /* registry.c */
+/* fork() runs while this lock is held, so that the child inherits consistent data. */
+void udat_registry_lock(void);
+void udat_registry_unlock(void);
+
 struct udat_conf *udat_conf_first(void);
 
 /* Returns the first mismatch between @have and @want, or DAT_NO_SUBTYPE if they match. */
@@ -83,6 +87,10 @@ int udat_registered_purge(const struct udat_conf *owner);
 extern __thread struct udat_conf *udat_loading;
 
 /* provider.c */
+
+/* fork() runs while this lock is held, so that the child inherits consistent data. */
+void udat_opened_lock(void);
+void udat_opened_unlock(void);
 
 /*
  * Look up the IA name @name in dat.conf, and copy the name of its adapter to @device.  Returns 0 if

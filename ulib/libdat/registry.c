@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../common/cancel.h"
 #include "../common/log.h"
 #include "conf.h"
 #include "foreign.h"
@@ -109,6 +109,16 @@ struct udat_conf *udat_conf_first(void)
 __thread struct udat_conf *udat_loading;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void udat_registry_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void udat_registry_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
 
 /*
  * The registered function tables; NULL marks a free slot.  udat_foreign_find() searches this array
@@ -360,7 +370,7 @@ static int list_adapters(struct listing *l)
 		if (!ret)
 			ret = listing_add(l, &info);
 	}
-	close(fd);
+	du_close(fd);
 	return ret;
 }
 

@@ -15,7 +15,7 @@ int udat_ring_prepare(struct udat_ring_change *c)
 
 	if (ret)
 		return ret;
-	ret = udat_span_map(&c->ia->mappings, c->at, c->writable, &c->span);
+	ret = udat_span_map(&c->ia->mappings, c->ia->fd, c->at, c->writable, &c->span);
 	if (ret)
 		ring_step(c, DAT_RING_CANCEL);
 	return ret;

@@ -35,7 +35,7 @@ static struct udat_mapping *mapping_find(struct udat_mappings *m, uint64_t offse
 	return NULL;
 }
 
-static int mapping_new(struct udat_mappings *m, const struct dat_span *at, int writable,
+static int mapping_new(struct udat_mappings *m, int fd, const struct dat_span *at, int writable,
 		       struct udat_mapping **out)
 {
 	struct udat_mapping *new = calloc(1, sizeof(*new));
@@ -43,7 +43,7 @@ static int mapping_new(struct udat_mappings *m, const struct dat_span *at, int w
 
 	if (!new)
 		return -ENOMEM;
-	ret = du_map(m->fd, at->offset, at->size, writable, &new->map);
+	ret = du_map(fd, at->offset, at->size, writable, &new->map);
 	if (ret) {
 		free(new);
 		return ret;
@@ -55,7 +55,7 @@ static int mapping_new(struct udat_mappings *m, const struct dat_span *at, int w
 	return 0;
 }
 
-int udat_span_map(struct udat_mappings *m, const struct dat_span *at, int writable,
+int udat_span_map(struct udat_mappings *m, int fd, const struct dat_span *at, int writable,
 		  struct udat_span *span)
 {
 	struct udat_mapping *mapping;
@@ -64,7 +64,7 @@ int udat_span_map(struct udat_mappings *m, const struct dat_span *at, int writab
 	du_lock(&m->lock);
 	mapping = mapping_find(m, at->offset);
 	if (!mapping)
-		ret = mapping_new(m, at, writable, &mapping);
+		ret = mapping_new(m, fd, at, writable, &mapping);
 	if (!ret) {
 		mapping->spans++;
 		span->mapping = mapping;

@@ -16,12 +16,10 @@ struct udat_mapping;
 /*
  * struct udat_mappings - the shared mappings of an IA
  * @lock: lock that protects the mappings; no other lock is taken inside
- * @fd: open /dev/dat
  * @first: list of the mappings
  */
 struct udat_mappings {
 	struct du_lock		lock;
-	int			fd;
 	struct udat_mapping	*first;
 };
 
@@ -35,8 +33,11 @@ struct udat_span {
 	struct udat_mapping	*mapping;
 };
 
-/* Map the memory that @at describes; the driver returned @at.  Returns 0 or a negative errno. */
-int udat_span_map(struct udat_mappings *m, const struct dat_span *at, int writable,
+/*
+ * Map the memory of the open /dev/dat @fd that @at describes; an ioctl has just returned @at.
+ * Returns 0 or a negative errno.
+ */
+int udat_span_map(struct udat_mappings *m, int fd, const struct dat_span *at, int writable,
 		  struct udat_span *span);
 
 /* Unmap the memory of an object.  Does nothing if @span is not mapped. */

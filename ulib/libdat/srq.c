@@ -32,9 +32,9 @@ static DAT_RETURN srq_map(struct udat_srq *srq, const struct dat_srq_create *arg
 	struct udat_span submit;
 	int ret;
 
-	ret = udat_span_map(&ia->mappings, &arg->status, 0, &srq->status);
+	ret = udat_span_map(&ia->mappings, ia->fd, &arg->status, 0, &srq->status);
 	if (!ret)
-		ret = udat_span_map(&ia->mappings, &arg->submit, 1, &submit);
+		ret = udat_span_map(&ia->mappings, ia->fd, &arg->submit, 1, &submit);
 	if (ret)
 		return dat_err_from_errno(-ret);
 	status = srq->status.va;

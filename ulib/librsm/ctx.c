@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "librsm.h"
 #include "../common/log.h"
@@ -49,7 +48,7 @@ static void fork_child(void)
 {
 	if (ctx_now) {
 		ctx_now->foreign = 1;
-		close(ctx_now->fd);
+		du_fd_close(ctx_now->fd, ctx_now->number);
 		ctx_now = NULL;
 	}
 	fork_parent();
@@ -165,11 +164,12 @@ static int ctx_setup(struct rsm_ctx *ctx)
 	ctx->fd = du_dev_open(DU_DEV_RSM, 0);
 	if (ctx->fd < 0)
 		return rsm_errno(ctx->fd);
+	ctx->number = du_fd_number(ctx->fd);
 	ret = rsm_call(ctx, DAT_IOC_RSM_OPEN, &arg);
 	if (!ret)
 		ret = ctx_map(ctx, &arg);
 	if (ret)
-		close(ctx->fd);
+		du_close(ctx->fd);
 	return ret;
 }
 

@@ -212,7 +212,7 @@ static int map_make(struct rsm_import *imp, void **address, int fixed, rsm_permi
 		prot |= PROT_READ;
 	if (perm & RSM_PERM_WRITE)
 		prot |= PROT_READ | PROT_WRITE;
-	if (!imp->map_offset)
+	if (!imp->map_offset || rsm_ctx_closed(imp->seg.ctx))
 		return RSMERR_MAP_FAILED;
 	va = mmap(fixed ? *address : NULL, length, prot, MAP_SHARED | (fixed ? MAP_FIXED : 0),
 		  imp->seg.ctx->fd, (off_t)(imp->map_offset + offset));

@@ -39,6 +39,7 @@ enum rsm_type {
 /*
  * struct rsm_ctx - the context: the open device of a process
  * @fd: open /dev/rsm
+ * @number: number by which the driver names the open file
  * @foreign: flag: the context belongs to the parent process
  * @slots: mapped array of struct dat_rsm_slot, which the driver writes
  * @mem: slot in @slots that contains the generation of the address space
@@ -47,6 +48,7 @@ enum rsm_type {
  */
 struct rsm_ctx {
 	int		fd;
+	uint64_t	number;
 	int		foreign;
 	struct du_map	slots;
 	const struct dat_rsm_slot *mem;
@@ -77,6 +79,7 @@ struct rsm_ctlr {
  * @lock: lock that protects the fields below, and the fields whose description says "seg.lock"
  * @poll_refs: number of references to @poll_fd that the program holds
  * @poll_fd: descriptor for events; -1 while @poll_refs is 0
+ * @poll_number: number by which the driver names the file of @poll_fd
  * @poll_next: next segment with a descriptor in the same hash bucket
  */
 struct rsm_seg {
@@ -87,6 +90,7 @@ struct rsm_seg {
 	pthread_mutex_t	lock;
 	unsigned long	poll_refs;
 	int		poll_fd;
+	uint64_t	poll_number;
 	struct rsm_seg	*poll_next;
 };
 
@@ -189,6 +193,18 @@ static inline uint32_t rsm_mem_generation(const struct rsm_ctx *ctx)
  * code.
  */
 int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg);
+
+/* Wait for an event.  A cancellation point; see du_wait(). */
+int rsm_wait(const struct rsm_ctx *ctx, struct dat_rsm_wait *arg);
+
+/*
+ * Returns whether the program has closed the open device.  Checked before a mapping, which would
+ * otherwise map a file of the program.
+ */
+static inline int rsm_ctx_closed(const struct rsm_ctx *ctx)
+{
+	return !du_fd_valid(ctx->fd, ctx->number);
+}
 
 /* Log how an administrator loads a cluster key.  Called after RSMERR_BAD_CONF from an adapter. */
 void rsm_explain_key(void);

@@ -82,13 +82,19 @@ static struct rsm_seg **poll_head(int fd)
 	return &poll_segs[(unsigned int)fd % POLL_BUCKETS];
 }
 
+/*
+ * Returns the segment whose events @fd reports, or NULL.  The number tells the descriptor from a
+ * file of the program, or from another segment's descriptor, if the program has closed a
+ * descriptor.
+ */
 static struct rsm_seg *poll_find(int fd)
 {
+	uint64_t number = du_fd_number(fd);
 	struct rsm_seg *seg;
 
 	pthread_mutex_lock(&poll_lock);
 	seg = fd < 0 ? NULL : *poll_head(fd);
-	while (seg && seg->poll_fd != fd)
+	while (seg && (seg->poll_fd != fd || seg->poll_number != number))
 		seg = seg->poll_next;
 	if (seg && seg->ctx->foreign)
 		seg = NULL;
@@ -106,6 +112,7 @@ static int poll_open(struct rsm_seg *seg)
 		return ret;
 	pthread_mutex_lock(&poll_lock);
 	seg->poll_fd = arg.fd;
+	seg->poll_number = du_fd_number(arg.fd);
 	seg->poll_next = *poll_head(arg.fd);
 	*poll_head(arg.fd) = seg;
 	pthread_mutex_unlock(&poll_lock);
@@ -128,7 +135,7 @@ static void poll_close(struct rsm_seg *seg)
 	*at = seg->poll_next;
 	seg->poll_fd = -1;
 	pthread_mutex_unlock(&poll_lock);
-	close(fd);
+	du_fd_close(fd, seg->poll_number);
 }
 
 RSM_API int rsm_memseg_get_pollfd(void *memseg, struct pollfd *fd)
@@ -250,11 +257,14 @@ static int poll_error(int err)
  */
 static int take_event(struct pollfd *fd)
 {
-	struct rsm_seg *seg = poll_find(fd->fd);
+	struct rsm_seg *seg;
 	int ret;
 
-	if (!fd->revents || !seg)
-		return fd->revents != 0;
+	if (!fd->revents)
+		return 0;
+	seg = poll_find(fd->fd);
+	if (!seg)
+		return 1;
 	ret = seg_wait(seg, 0);
 	if (ret == RSM_SUCCESS)
 		fd->revents = POLLRDNORM;
