@@ -313,6 +313,60 @@ TEST_F_TIMEOUT(cno, a_signal_interrupts_and_consumes_nothing, 60)
 	EXPECT_EQ(RC(DAT_INTERRUPTED_CALL, 0), w.rc);
 }
 
+static void *wait_and_be_cancelled(void *arg)
+{
+	DAT_EVD_HANDLE evd;
+
+	dat_cno_wait(arg, DAT_TIMEOUT_INFINITE, &evd);
+	return NULL;
+}
+
+/* The cancelled thread is no waiter any more, so the CNO can be freed and the IA closed. */
+TEST_F_TIMEOUT(cno, a_cancelled_waiter_ends, 60)
+{
+	pthread_t thread;
+	void *result;
+	int i;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_and_be_cancelled, self->cno));
+	usleep(A_QUIET_US);
+	ASSERT_EQ(0, pthread_cancel(thread));
+	ASSERT_EQ(0, pthread_join(thread, &result));
+	EXPECT_EQ(PTHREAD_CANCELED, result);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd[i]));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, a_ia(&self->ia, &self->async));
+}
+
+static void *wait_for_event_and_be_cancelled(void *arg)
+{
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	dat_evd_wait(arg, DAT_TIMEOUT_INFINITE, 1, &event, &nmore);
+	return NULL;
+}
+
+/* The cancelled thread is no waiter any more, so another thread can dequeue. */
+TEST_F_TIMEOUT(cno, a_cancelled_waiter_of_an_evd_ends, 60)
+{
+	pthread_t thread;
+	DAT_EVENT event;
+	void *result;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_event_and_be_cancelled,
+				    self->evd[0]));
+	usleep(A_QUIET_US);
+	ASSERT_EQ(0, pthread_cancel(thread));
+	ASSERT_EQ(0, pthread_join(thread, &result));
+	EXPECT_EQ(PTHREAD_CANCELED, result);
+	EXPECT_EQ(DAT_QUEUE_EMPTY, TYPE(dat_evd_dequeue(self->evd[0], &event)));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, a_ia(&self->ia, &self->async));
+}
+
 struct calls {
 	DAT_EVD_HANDLE evd;
 	int count;

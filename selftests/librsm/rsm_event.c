@@ -244,6 +244,24 @@ TEST_F(event, who_was_too_late_goes_on_waiting)
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
 }
 
+static void *wait_for_ever(void *arg)
+{
+	rsm_intr_signal_wait(arg, -1);
+	return NULL;
+}
+
+TEST_F(event, a_cancelled_waiter_ends)
+{
+	pthread_t thread;
+	void *result;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_ever, self->p.exp));
+	usleep(R_QUIET_MS * 1000);
+	ASSERT_EQ(0, pthread_cancel(thread));
+	ASSERT_EQ(0, pthread_join(thread, &result));
+	EXPECT_EQ(PTHREAD_CANCELED, result);
+}
+
 /* RSM check: 66 */
 TEST_F(event, descriptors_are_counted)
 {
@@ -266,7 +284,7 @@ TEST_F(event, descriptors_are_counted)
 
 /*
  * The test itself closes the descriptor of the export.  The descriptor of the import then gets the
- * same number.
+ * same number.  The release of the first must leave the second open.
  */
 TEST_F(event, a_descriptor_that_was_closed_by_hand_does_not_hide_another)
 {

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "cancel.h"
+
 #define DU_LOCK_YIELDS	16	/* number of yields before a waiter sleeps */
 
 /*
@@ -27,13 +29,17 @@ struct du_lock {
 static inline void du_lock_pause(int spins)
 {
 	static const struct timespec nap = { .tv_nsec = 50000 };
+	int state;
 
 	if (spins % 256)
 		return;
-	if (spins / 256 <= DU_LOCK_YIELDS)
+	if (spins / 256 <= DU_LOCK_YIELDS) {
 		sched_yield();
-	else
-		nanosleep(&nap, NULL);
+		return;
+	}
+	state = du_cancel_off();
+	nanosleep(&nap, NULL);
+	du_cancel_restore(state);
 }
 
 /*

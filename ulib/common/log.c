@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cancel.h"
 #include "log.h"
 
 static int log_level(void)
@@ -27,6 +28,7 @@ void du_log(enum du_log_level level, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
+	int state;
 
 	if ((int)level > log_level())
 		return;
@@ -34,5 +36,7 @@ void du_log(enum du_log_level level, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	/* Write each message by one call, so that messages of several threads do not mix. */
+	state = du_cancel_off();
 	fprintf(stderr, "dat: %s\n", text);
+	du_cancel_restore(state);
 }

@@ -224,12 +224,31 @@ UDAT_EXPORT DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle)
 	return DAT_SUCCESS;
 }
 
+/* Run when the waiting thread is cancelled. */
+static void wait_cancelled(void *arg)
+{
+	struct udat_ia *ia = arg;
+
+	__atomic_fetch_sub(&ia->waiters, 1, __ATOMIC_ACQ_REL);
+}
+
+/* Sleep until the CNO is triggered.  Returns 0 or a negative errno. */
+static int cno_sleep(struct udat_cno *cno, struct dat_cno_wait *arg)
+{
+	int ret;
+
+	pthread_cleanup_push(wait_cancelled, cno->obj.ia);
+	ret = du_wait(cno->obj.ia->fd, DAT_IOC_CNO_WAIT, arg);
+	pthread_cleanup_pop(0);
+	return ret;
+}
+
 static DAT_RETURN cno_wait(struct udat_cno *cno, DAT_TIMEOUT timeout, struct udat_evd **evd)
 {
 	struct dat_cno_wait arg = {
 		.size = sizeof(arg), .id = cno->obj.id, .deadline_ns = udat_deadline(timeout),
 	};
-	int ret = du_ioctl(cno->obj.ia->fd, DAT_IOC_CNO_WAIT, &arg);
+	int ret = cno_sleep(cno, &arg);
 
 	*evd = NULL;
 	switch (-ret) {

@@ -317,12 +317,53 @@ static int evd_look_before(struct udat_evd *evd, DAT_TIMEOUT timeout)
 	return evd_look(evd, us < timeout ? us : timeout);
 }
 
-/* Wait until the ring holds @threshold events.  The caller is the only waiter. */
-static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32_t threshold)
+/*
+ * If @eqe is not NULL, take an event.  Then end the wait.  Returns the number of events that are
+ * left in the ring.
+ */
+static DAT_COUNT evd_leave(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	DAT_COUNT left;
+
+	du_lock(&evd->lock);
+	if (eqe)
+		evd_take(evd, eqe, event);
+	left = (DAT_COUNT)du_events_count(&evd->events);
+	__atomic_store_n(&evd->waiting, 0, __ATOMIC_RELAXED);
+	du_unlock(&evd->lock);
+	return left;
+}
+
+/* Run when the waiting thread is cancelled.  The wait has taken no event. */
+static void wait_cancelled(void *arg)
+{
+	struct udat_evd *evd = arg;
+
+	evd_leave(evd, NULL, NULL);
+	__atomic_fetch_sub(&evd->obj.ia->waiters, 1, __ATOMIC_ACQ_REL);
+}
+
+/* Sleep until the ring holds @threshold events.  Returns 0 or a negative errno. */
+static int evd_sleep(struct udat_evd *evd, uint32_t threshold, uint64_t deadline_ns)
 {
 	struct dat_evd_wait arg = {
 		.size = sizeof(arg), .id = evd->obj.id, .threshold = threshold,
+		.deadline_ns = deadline_ns,
 	};
+	int ret;
+
+	pthread_cleanup_push(wait_cancelled, evd);
+	do {
+		ret = du_wait(evd->obj.ia->fd, DAT_IOC_EVD_WAIT, &arg);
+	} while (!ret && du_events_count(&evd->events) < threshold);
+	pthread_cleanup_pop(0);
+	return ret;
+}
+
+/* Wait until the ring holds @threshold events.  The caller is the only waiter. */
+static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32_t threshold)
+{
+	uint64_t deadline_ns;
 	int ret;
 
 	if (du_events_count(&evd->events) >= threshold)
@@ -330,7 +371,7 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 	if (!timeout)
 		return evd_hides_events(evd) && evd_look(evd, 0) ? DAT_SUCCESS :
 		       DAT_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
-	arg.deadline_ns = udat_deadline(timeout);
+	deadline_ns = udat_deadline(timeout);
 	if (evd_look_before(evd, timeout) && du_events_count(&evd->events) >= threshold)
 		return DAT_SUCCESS;
 	/*
@@ -339,9 +380,7 @@ static DAT_RETURN evd_wait_for(struct udat_evd *evd, DAT_TIMEOUT timeout, uint32
 	 */
 	if (!__atomic_load_n(&evd->cno, __ATOMIC_RELAXED) && evd_spin(evd, threshold))
 		return DAT_SUCCESS;
-	do {
-		ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_WAIT, &arg);
-	} while (!ret && du_events_count(&evd->events) < threshold);
+	ret = evd_sleep(evd, threshold, deadline_ns);
 	return ret ? wait_error(-ret) : DAT_SUCCESS;
 }
 
@@ -361,23 +400,6 @@ static DAT_RETURN evd_enter(struct udat_evd *evd, DAT_COUNT threshold)
 		__atomic_store_n(&evd->waiting, 1, __ATOMIC_RELAXED);
 	du_unlock(&evd->lock);
 	return rc;
-}
-
-/*
- * If @eqe is not NULL, take an event.  Then end the wait.  Returns the number of events that are
- * left in the ring.
- */
-static DAT_COUNT evd_leave(struct udat_evd *evd, struct dat_eqe *eqe, DAT_EVENT *event)
-{
-	DAT_COUNT left;
-
-	du_lock(&evd->lock);
-	if (eqe)
-		evd_take(evd, eqe, event);
-	left = (DAT_COUNT)du_events_count(&evd->events);
-	__atomic_store_n(&evd->waiting, 0, __ATOMIC_RELAXED);
-	du_unlock(&evd->lock);
-	return left;
 }
 
 static DAT_RETURN wait_check(const struct udat_evd *evd, DAT_COUNT threshold,

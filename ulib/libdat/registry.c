@@ -89,7 +89,10 @@ static void conf_add(const struct conf_entry *e, void *arg)
 
 static void conf_load_all(void)
 {
+	int state = du_cancel_off();
+
 	conf_load(conf_add, NULL);
+	du_cancel_restore(state);
 }
 
 /*

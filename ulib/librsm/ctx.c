@@ -89,17 +89,24 @@ void rsm_explain_key(void)
 	       "RSM uses adapters among nodes with the same cluster key, which this one does not have: 'rsm-nodes keygen' makes a key, once for all nodes, and 'rsm-nodes key' loads it; see rsm-nodes(8)");
 }
 
-int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg)
+static int call_result(int ret, const struct head *head)
 {
-	const struct head *head = arg;
-	int ret;
-
-	if (ctx->foreign)
-		return RSMERR_NOT_CREATOR;
-	ret = du_ioctl(ctx->fd, cmd, arg);
 	if (ret == -EREMOTEIO)
 		return (int)head->err;
 	return ret ? rsm_errno(ret) : RSM_SUCCESS;
+}
+
+int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg)
+{
+	return ctx->foreign ? RSMERR_NOT_CREATOR :
+			      call_result(du_ioctl(ctx->fd, cmd, arg), arg);
+}
+
+int rsm_wait(const struct rsm_ctx *ctx, struct dat_rsm_wait *arg)
+{
+	return ctx->foreign ? RSMERR_NOT_CREATOR :
+			      call_result(du_wait(ctx->fd, DAT_IOC_RSM_WAIT, arg),
+					  (struct head *)arg);
 }
 
 /*

@@ -207,7 +207,7 @@ static int seg_wait(const struct rsm_seg *seg, uint64_t deadline)
 		.size = sizeof(arg), .id = seg->id, .deadline_ns = deadline,
 	};
 
-	return rsm_call(seg->ctx, DAT_IOC_RSM_WAIT, &arg);
+	return rsm_wait(seg->ctx, &arg);
 }
 
 RSM_API int rsm_intr_signal_post(void *memseg, uint_t flags)
