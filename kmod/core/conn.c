@@ -274,10 +274,25 @@ int dat_ep_allow_peer(struct dat_ep *ep, bool write)
 }
 
 /**
+ * dat_conn_max_recvs() - return how many receives the transport must be able to hold
+ * @conn: connection
+ *
+ * The ring may be longer: it is rounded up to a power of two, and the device may have a limit.
+ *
+ * Context: any.  Return: the number of receives; 0 if the EP uses an SRQ.
+ */
+u32 dat_conn_max_recvs(const struct dat_conn *conn)
+{
+	const struct dat_limits *limits = &conn->dev->limits;
+
+	return min3(conn->ep->rq.entries, limits->max_dto, limits->max_recvs);
+}
+
+/**
  * dat_conn_set_windows() - set how many entries of each queue may be in flight
  * @conn: connection whose queue pair the transport has just created
- * @max_send: number of requests that the transport can hold; it can hold as many receives as the
- *	ring has entries
+ * @max_send: number of requests that the transport can hold; it can hold dat_conn_max_recvs()
+ *	receives
  *
  * Context: any; ep->lock not held.
  */
@@ -287,12 +302,12 @@ void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
 
 	spin_lock_bh(&ep->lock);
 	ep->sq.window = min(ep->sq.entries, max_send);
-	ep->rq.window = ep->rq.entries;
+	ep->rq.window = dat_conn_max_recvs(conn);
 	spin_unlock_bh(&ep->lock);
 }
 
 /**
- * dat_conn_rq_full() - check whether the device holds as many receives as the ring has entries
+ * dat_conn_rq_full() - check whether the device holds as many receives as it can
  * @conn: connection without an SRQ
  *
  * Context: ep->lock held.  Return: false if the device holds fewer receives.  A receive does not
@@ -304,7 +319,7 @@ bool dat_conn_rq_full(const struct dat_conn *conn)
 	const struct dat_queue *q = &conn->ep->rq;
 
 	lockdep_assert_held(&conn->ep->lock);
-	return q->head - q->done == q->entries && list_empty(&conn->early) &&
+	return q->head - q->done == q->window && list_empty(&conn->early) &&
 	       !conn->rq_failed.set;
 }
 

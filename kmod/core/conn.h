@@ -218,6 +218,7 @@ static inline bool dat_conn_is_open(const struct dat_conn *conn)
 /* conn.c */
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep);
 void dat_conn_free(struct dat_conn *conn);
+u32 dat_conn_max_recvs(const struct dat_conn *conn);
 void dat_conn_set_windows(struct dat_conn *conn, u32 max_send);
 bool dat_conn_rq_full(const struct dat_conn *conn);
 void dat_conn_gone(struct dat_conn *conn);

@@ -60,21 +60,22 @@ int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov)
 	return 0;
 }
 
-static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
+/* Allocates the records of the receives that the device holds at the same time. */
+static int srq_alloc_slots(struct dat_srq *srq, u32 window)
 {
 	u32 i;
 
-	srq->slots = kvcalloc(entries, sizeof(*srq->slots), GFP_KERNEL_ACCOUNT);
-	srq->free = kvcalloc(entries, sizeof(*srq->free), GFP_KERNEL_ACCOUNT);
+	srq->slots = kvcalloc(window, sizeof(*srq->slots), GFP_KERNEL_ACCOUNT);
+	srq->free = kvcalloc(window, sizeof(*srq->free), GFP_KERNEL_ACCOUNT);
 	if (!srq->slots || !srq->free)
 		return -ENOMEM;
-	for (i = 0; i < entries; i++) {
+	for (i = 0; i < window; i++) {
 		srq->slots[i].recv = true;
 		srq->free[i] = i;
 	}
-	srq->nfree = entries;
-	srq->window = entries;
-	srq->q.window = entries;
+	srq->nfree = window;
+	srq->window = window;
+	srq->q.window = window;
 	return 0;
 }
 
@@ -90,6 +91,7 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 entries)
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data)
 {
+	const struct dat_limits *limits = &pz->obj.ia->dev->limits;
 	u32 entries = roundup_pow_of_two(max_recv);
 	struct dat_srq *srq;
 	int ret;
@@ -112,10 +114,10 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 		goto err_abort;
 	dat_queue_init(&srq->q, &srq->obj, entries);
 	dat_epring_bind(&srq->ring, NULL, &srq->q);
-	ret = srq_alloc_slots(srq, entries);
+	ret = srq_alloc_slots(srq, min3(entries, limits->max_srq_dto, limits->max_recvs));
 	if (ret)
 		goto err_abort;
-	ret = pz->obj.ia->dev->ops->srq_init(srq, entries, max_iov);
+	ret = pz->obj.ia->dev->ops->srq_init(srq, srq->window, max_iov);
 	if (ret)
 		goto err_abort;
 	srq->live = true;

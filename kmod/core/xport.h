@@ -65,8 +65,10 @@ enum dat_quirk {
  * @max_mr: largest number of registrations
  * @max_srq: largest number of shared receive queues; 0: not supported
  * @max_mr_size: largest size of a registration, in bytes
- * @max_dto: largest number of work requests in a send or receive queue; a power of two
- * @max_srq_dto: largest number of receives in an SRQ; a power of two
+ * @max_dto: largest number of work requests in a send or receive queue
+ * @max_srq_dto: largest number of receives in an SRQ
+ * @max_recvs: largest number of receives of a queue that the device holds at the same time; may be
+ *	less than @max_dto and @max_srq_dto, and the other receives then wait in the ring
  * @send_sge: largest number of segments of a request; at most DAT_MAX_SGE
  * @recv_sge: largest number of segments of a receive; at most DAT_MAX_SGE
  * @read_sge: largest number of segments of an RDMA read; at most DAT_MAX_SGE
@@ -91,6 +93,7 @@ struct dat_limits {
 	u64	max_mr_size;
 	u32	max_dto;
 	u32	max_srq_dto;
+	u32	max_recvs;
 	u32	send_sge;
 	u32	recv_sge;
 	u32	read_sge;

@@ -53,12 +53,17 @@ DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE 
 	return state;
 }
 
-/* Stores in @attr the sizes of the rings that the object layer has allocated. */
+/*
+ * Stores in @attr the sizes of the rings that the object layer has allocated.  A ring may be longer
+ * than the adapter's limit, because its length is a power of two.
+ */
 static void attr_note_rings(const struct dat_ep *ep, DAT_EP_ATTR *attr)
 {
-	attr->max_request_dtos = ep->sq.entries;
+	u32 limit = ep->obj.ia->dev->limits.max_dto;
+
+	attr->max_request_dtos = min(ep->sq.entries, limit);
 	if (!ep->srq)
-		attr->max_recv_dtos = ep->rq.entries;
+		attr->max_recv_dtos = min(ep->rq.entries, limit);
 }
 
 /* Handles of the objects that an EP refers to. */
@@ -329,7 +334,7 @@ static DAT_RETURN ep_query(struct dat_ep *ep, void *arg)
 	param->srq_handle = KDAT_HANDLE(ep->srq);
 	param->ep_attr = kdat_ep_of(ep)->attr;
 	if (ep->srq)
-		param->ep_attr.max_recv_dtos = READ_ONCE(ep->srq->q.entries);
+		param->ep_attr.max_recv_dtos = kdat_srq_length(ep->srq);
 	if (ep->state == DAT_EP_CONNECTED) {
 		param->ep_attr.max_rdma_read_in = ep->read_in;
 		param->ep_attr.max_rdma_read_out = ep->read_out;

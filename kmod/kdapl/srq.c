@@ -73,7 +73,7 @@ static void srq_query(const struct dat_srq *srq, DAT_SRQ_PARAM *param)
 	param->ia_handle = kdat_ia_handle(srq->obj.ia);
 	param->srq_state = DAT_SRQ_STATE_OPERATIONAL;
 	param->pz_handle = KDAT_HANDLE(srq->pz);
-	param->max_recv_dtos = READ_ONCE(srq->q.entries);
+	param->max_recv_dtos = kdat_srq_length(srq);
 	param->max_recv_iov = srq->max_iov;
 	param->low_watermark = srq->low_watermark;
 	param->available_dto_count = dat_ring_posted(&srq->q);
@@ -157,7 +157,7 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 	spin_lock_bh(&srq->lock);
 	rc = kdat_dead(obj, rc);
 	if (srq->live)
-		rc = low_watermark < 0 || (u32)low_watermark > srq->q.entries ?
+		rc = low_watermark < 0 || low_watermark > kdat_srq_length(srq) ?
 		     KDAT_ARG(2) : DAT_SUCCESS;
 	if (rc == DAT_SUCCESS)
 		low = dat_srq_set_lw_locked(srq, low_watermark);

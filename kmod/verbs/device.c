@@ -85,15 +85,12 @@ static const struct dat_xport_ops verbs_ops = {
 };
 
 /*
- * Returns the largest ring size, a power of two, for a queue whose device limit is @max_wr work
- * requests.  The CQ of an EP must have room for all receives plus the smallest SQ, DAT_MIN_SQ; see
- * verbs_make_qp().
+ * Returns the largest number of work requests of a queue whose device limit is @max_wr.  A longer
+ * queue would be of no use if its completions did not fit into a CQ.
  */
-static u32 queue_limit(const struct ib_device_attr *attrs, s64 max_wr)
+static u32 queue_limit(const struct ib_device_attr *attrs, int max_wr)
 {
-	s64 n = min3(max_wr, (s64)attrs->max_cqe - DAT_MIN_SQ, (s64)DAT_MAX_DTO);
-
-	return n > 0 ? rounddown_pow_of_two(n) : 0;
+	return clamp(min(max_wr, attrs->max_cqe), 0, DAT_MAX_DTO);
 }
 
 static u32 sge_limit(int max_sge)
@@ -112,6 +109,8 @@ static void fill_limits(const struct ib_device *ibdev, struct dat_limits *l)
 	l->max_mr_size = attrs->max_mr_size;
 	l->max_dto = queue_limit(attrs, attrs->max_qp_wr);
 	l->max_srq_dto = queue_limit(attrs, attrs->max_srq_wr);
+	/* The CQ of an EP has room for these receives and for the smallest SQ; see sq_size(). */
+	l->max_recvs = clamp(attrs->max_cqe - DAT_MIN_SQ, 0, DAT_MAX_DTO);
 	l->send_sge = sge_limit(attrs->max_send_sge);
 	l->recv_sge = sge_limit(attrs->max_recv_sge);
 	l->read_sge = sge_limit(attrs->max_sge_rd);

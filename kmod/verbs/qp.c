@@ -85,8 +85,8 @@ static void qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* Creates the QP.  @sq is the number of work requests that the SQ must hold. */
-static int create_qp(struct verbs_conn *vc, u32 sq)
+/* Creates the QP.  @sq and @recvs are the numbers of work requests that its queues must hold. */
+static int create_qp(struct verbs_conn *vc, u32 sq, u32 recvs)
 {
 	struct dat_ep *ep = vc->conn.ep;
 	struct ib_qp_init_attr init = {
@@ -96,7 +96,7 @@ static int create_qp(struct verbs_conn *vc, u32 sq)
 		.recv_cq	= vc->recv_cq ?: vc->cq,
 		.srq		= ep->srq ? to_verbs_srq(ep->srq)->srq : NULL,
 		.cap.max_send_wr	= sq,
-		.cap.max_recv_wr	= ep->rq.entries,
+		.cap.max_recv_wr	= recvs,
 		.cap.max_send_sge	= ep->attr.max_request_iov,
 		.cap.max_recv_sge	= ep->srq ? 0 : ep->attr.max_recv_iov,
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
@@ -157,12 +157,12 @@ static u32 sq_size(const struct dat_conn *conn, u32 recvs)
  * applies to the smallest work requests; larger work requests may need a shorter SQ.  Requests that
  * do not fit into the SQ wait in the ring.
  */
-static int create_longest_qp(struct verbs_conn *vc, u32 *sq)
+static int create_longest_qp(struct verbs_conn *vc, u32 *sq, u32 recvs)
 {
 	int ret;
 
 	for (;;) {
-		ret = create_qp(vc, *sq);
+		ret = create_qp(vc, *sq, recvs);
 		if ((ret != -ENOMEM && ret != -EINVAL) || *sq <= DAT_MIN_SQ)
 			return ret;
 		*sq = max_t(u32, *sq / 2, DAT_MIN_SQ);
@@ -181,7 +181,7 @@ int verbs_make_qp(struct dat_conn *conn)
 	struct verbs_conn *vc = to_verbs_conn(conn);
 	struct dat_ep *ep = conn->ep;
 	struct ib_device *ibdev = verbs_device(conn->dev);
-	u32 recvs = ep->srq ? ep->srq->window : ep->rq.entries;
+	u32 rq = dat_conn_max_recvs(conn), recvs = ep->srq ? ep->srq->window : rq;
 	u32 sq = sq_size(conn, recvs);
 	int ret;
 
@@ -190,7 +190,7 @@ int verbs_make_qp(struct dat_conn *conn)
 	ret = create_cqs(vc, sq, recvs);
 	if (ret)
 		return ret;
-	ret = create_longest_qp(vc, &sq);
+	ret = create_longest_qp(vc, &sq, rq);
 	if (ret) {
 		verbs_cq_destroy(vc);
 		return ret;

@@ -242,6 +242,44 @@ TEST_F_TIMEOUT(verbs, control_rping, 120)
 	EXPECT_EQ(0, system(cmd));
 }
 
+/* Return the smallest of the limit @n, the limit of a CQ, and 65536. */
+static int queue_limit(const struct ibv_device_attr *dev, int n)
+{
+	if (n > dev->max_cqe)
+		n = dev->max_cqe;
+	return n < 65536 ? n : 65536;
+}
+
+/* Query the RDMA device of an IA, whose name may end in a port.  Return 0 on success. */
+static int device_attr(const char *ia, struct ibv_device_attr *attr)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL), **d;
+	struct ibv_context *context = NULL;
+	size_t len = strcspn(ia, ":");
+	int ret = -1;
+
+	for (d = list; d && *d && !context; d++)
+		if (strlen(ibv_get_device_name(*d)) == len &&
+		    !strncmp(ibv_get_device_name(*d), ia, len))
+			context = ibv_open_device(*d);
+	if (context) {
+		ret = ibv_query_device(context, attr);
+		ibv_close_device(context);
+	}
+	ibv_free_device_list(list);
+	return ret;
+}
+
+TEST_F(verbs, queues_may_be_as_long_as_the_device_allows)
+{
+	const DAT_IA_ATTR *ia = &self->p.attr;
+	struct ibv_device_attr dev;
+
+	ASSERT_EQ(0, device_attr(ia->adapter_name, &dev));
+	EXPECT_EQ(queue_limit(&dev, dev.max_qp_wr), ia->max_dto_per_ep);
+	EXPECT_EQ(queue_limit(&dev, dev.max_srq_wr), ia->max_recv_per_srq);
+}
+
 TEST_F_TIMEOUT(verbs, a_client_connects_to_our_psp, 120)
 {
 	struct a_pair *p = &self->p;

@@ -29,6 +29,8 @@
  * @status: the driver's status of the queue; the address never changes
  * @dirty: word of the doorbell region that contains the dirty bit of the queue
  * @bit: mask of the queue's dirty bit in @dirty
+ * @limit: number of entries that may be in use; the ring may be longer, because its length is a
+ *	power of two
  */
 struct du_queue {
 	struct du_lock			lock;
@@ -41,6 +43,7 @@ struct du_queue {
 	const struct dat_queue_status	*status;
 	__u32				*dirty;
 	uint32_t			bit;
+	uint32_t			limit;
 };
 
 /*
@@ -59,10 +62,12 @@ static inline void du_queue_init(struct du_queue *q, int fd, __u32 *doorbell, ui
 	q->bit = 1U << (bell % 32);
 }
 
-static inline void du_queue_move(struct du_queue *q, void *entries, uint32_t n,
+/* Switch to a ring of @n entries, of which at most @limit may be in use. */
+static inline void du_queue_move(struct du_queue *q, void *entries, uint32_t n, uint32_t limit,
 				 uint32_t *shared_tail)
 {
 	q->mask = n - 1;
+	q->limit = n < limit ? n : limit;
 	q->entries = entries;
 	q->shared_tail = shared_tail;
 	__atomic_store_n(&q->tail, *shared_tail, __ATOMIC_RELAXED);
@@ -75,10 +80,10 @@ static inline uint32_t du_queue_busy(const struct du_queue *q)
 	       __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE);
 }
 
-/* Returns whether all entries are in use.  The caller holds the lock. */
+/* Returns whether no further entry may be used.  The caller holds the lock. */
 static inline int du_queue_full(const struct du_queue *q)
 {
-	return q->tail - __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE) > q->mask;
+	return q->tail - __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE) >= q->limit;
 }
 
 /* Returns the next entry to write.  The caller holds the lock, and the queue is not full. */

@@ -150,21 +150,25 @@ void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 	attr->ep_provider_specific = NULL;
 }
 
-/* Switch to the rings @r.  @next->attr gets the numbers of entries that the driver granted. */
+/*
+ * Switch to the rings @r.  @next->attr gets the numbers of entries that the driver granted.  A ring
+ * may be longer than the adapter's limit, because its length is a power of two.
+ */
 void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r)
 {
+	uint32_t limit = ep->obj.ia->info.max_dto_per_ep;
 	struct dat_submit *head = r->submit.va;
 
 	udat_span_unmap(&ep->obj.ia->mappings, &ep->submit);
 	ep->submit = r->submit;
 	ep->sq.shift = r->sq_shift;
-	du_queue_move(&ep->sq, (char *)head + r->sq_offset, r->max_request, &head->sq_tail);
-	next->attr.max_request_dtos = (DAT_COUNT)r->max_request;
+	du_queue_move(&ep->sq, (char *)head + r->sq_offset, r->max_request, limit, &head->sq_tail);
+	next->attr.max_request_dtos = (DAT_COUNT)ep->sq.limit;
 	if (ep->srq)
 		return;
 	ep->rq.shift = r->rq_shift;
-	du_queue_move(&ep->rq, (char *)head + r->rq_offset, r->max_recv, &head->rq_tail);
-	next->attr.max_recv_dtos = (DAT_COUNT)r->max_recv;
+	du_queue_move(&ep->rq, (char *)head + r->rq_offset, r->max_recv, limit, &head->rq_tail);
+	next->attr.max_recv_dtos = (DAT_COUNT)ep->rq.limit;
 }
 
 static int ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)

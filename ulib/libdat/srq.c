@@ -21,8 +21,9 @@ static void srq_use_ring(struct udat_srq *srq, struct udat_span submit, uint32_t
 	struct dat_submit *head = submit.va;
 
 	srq->submit = submit;
-	srq->attr.max_recv_dtos = (DAT_COUNT)entries;
-	du_queue_move(&srq->rq, (char *)head + offset, entries, &head->rq_tail);
+	du_queue_move(&srq->rq, (char *)head + offset, entries,
+		      srq->obj.ia->info.max_recv_per_srq, &head->rq_tail);
+	srq->attr.max_recv_dtos = (DAT_COUNT)srq->rq.limit;
 }
 
 static DAT_RETURN srq_map(struct udat_srq *srq, const struct dat_srq_create *arg)

@@ -815,8 +815,9 @@ struct dat_srq_set_lw {
  * @connect_evd: id of the EVD for connection events, or 0
  * @srq: id of the SRQ, or 0
  * @max_recv: maximum number of outstanding receives, 0 with an SRQ; out: number of entries of the
- *	ring
- * @max_request: maximum number of outstanding requests; out: number of entries of the ring
+ *	ring, a power of two, which may be more than max_dto_per_ep
+ * @max_request: maximum number of outstanding requests; out: number of entries of the ring, a power
+ *	of two, which may be more than max_dto_per_ep
  * @max_recv_iov: maximum number of segments of a receive
  * @max_request_iov: maximum number of segments of a request
  * @read_in: maximum number of RDMA reads in flight that target the EP
