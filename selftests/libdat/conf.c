@@ -145,6 +145,30 @@ TEST_F(files, unreadable)
 	EXPECT_STREQ(want, messages);
 }
 
+/* A FIFO must not make the program wait. */
+TEST_F(files, fifo)
+{
+	char path[128], want[256];
+
+	snprintf(path, sizeof(path), "%s/dat.conf", self->etc);
+	ASSERT_EQ(0, mkfifo(path, 0666));
+	alarm(10);
+	conf_load_etc(self->etc, note, NULL);
+	alarm(0);
+	EXPECT_STREQ("", entries);
+	snprintf(want, sizeof(want), "cannot read %s: it is a FIFO or a socket, not a file\n",
+		 path);
+	EXPECT_STREQ(want, messages);
+}
+
+TEST_F(files, byte_order_mark)
+{
+	put(self->etc, "dat.conf", "\xef\xbb\xbf" LINE("one", "u1.2") LINE("two", "u1.2"));
+	conf_load_etc(self->etc, note, NULL);
+	EXPECT_STREQ("one two ", entries);
+	EXPECT_STREQ("", messages);
+}
+
 TEST(longest_line)
 {
 	static char line[CONF_LINE_MAX + 2];
@@ -176,7 +200,8 @@ TEST(not_text)
 	static const char text[] = "a\0b u1.2\n" LINE("b", "u1.2") "\0";
 
 	EXPECT_EQ(2, parse(text, sizeof(text) - 1));
-	EXPECT_STREQ("F:1: a NUL byte: this is no text\nF:3: a NUL byte: this is no text\n",
+	EXPECT_STREQ("F:1: a NUL byte: this is no text, or it is UTF-16: save it as UTF-8\n"
+		     "F:3: a NUL byte: this is no text, or it is UTF-16: save it as UTF-8\n",
 		     messages);
 	EXPECT_STREQ("b ", entries);
 	EXPECT_EQ(0, parse(text, 0));

@@ -12,11 +12,14 @@
 #include <libgen.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -743,14 +746,34 @@ TEST_F(provider, half_a_provider)
 
 TEST_F(provider, no_library)
 {
+	const char *text;
+
 	conf(LINE("t") "\"\" \"\"\n", "/nonexistent/lib.so");
 	stderr_begin();
 	EXPECT_EQ(NOT_FOUND(DAT_NAME_NOT_REGISTERED), open_as("t", 1, 2, 1, &self->ia));
 	/*
-	 * The library causes the only message.  The driver causes none, because the line does not
-	 * refer to an adapter of the driver.
+	 * The library causes the only message.  A driver that is present causes none, because the
+	 * line does not refer to an adapter of the driver.
 	 */
-	EXPECT_EQ(1, count_of(stderr_end(), "\n"));
+	text = stderr_end();
+	EXPECT_EQ(access("/dev/dat", F_OK) ? 2 : 1, count_of(text, "\n")) TH_LOG("%s", text);
+	EXPECT_EQ(1, count_of(text, "another provider"));
+}
+
+/* An absent driver is named beside the missing library of another provider. */
+TEST_F(provider, no_library_and_no_driver)
+{
+	const char *text;
+
+	conf(LINE("t") "\"\" \"\"\n", "/nonexistent/lib.so");
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", "/dev", "tmpfs", 0, NULL))
+		SKIP(return, "needs root");
+	stderr_begin();
+	EXPECT_EQ(NOT_FOUND(DAT_NAME_NOT_REGISTERED), open_as("t", 1, 2, 1, &self->ia));
+	text = stderr_end();
+	EXPECT_EQ(1, count_of(text, "/nonexistent/lib.so")) TH_LOG("%s", text);
+	EXPECT_EQ(1, count_of(text, "/dev/dat is missing")) TH_LOG("%s", text);
 }
 
 /*
@@ -763,7 +786,7 @@ TEST_F(provider, no_library_and_mismatch)
 	     so_path(), "/nonexistent/lib.so");
 	stderr_begin();
 	EXPECT_EQ(NOT_FOUND(DAT_NAME_NOT_REGISTERED), open_as("t", 1, 2, 1, &self->ia));
-	EXPECT_EQ(1, count_of(stderr_end(), "\n"));
+	EXPECT_EQ(access("/dev/dat", F_OK) ? 2 : 1, count_of(stderr_end(), "\n"));
 }
 
 /*
@@ -873,6 +896,27 @@ TEST_F(provider, threads)
 	text = said(self->trace);
 	EXPECT_EQ(800, count_of(text, "open t"));
 	EXPECT_EQ(count_of(text, "init t"), count_of(text, "fini t"));
+}
+
+/* ---- No more descriptors ---- */
+
+TEST(no_more_descriptors)
+{
+	struct rlimit none = { .rlim_cur = 3, .rlim_max = 3 };
+	const char *text;
+	DAT_IA_HANDLE ia;
+	struct list l;
+
+	conf("\n");
+	if (access("/dev/dat", R_OK | W_OK))
+		SKIP(return, "no driver");
+	stderr_begin();
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	EXPECT_EQ(ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE),
+		  open_as("any0", 1, 2, 1, &ia));
+	EXPECT_EQ(ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE), list_get(&l, LIST_MAX));
+	text = stderr_end();
+	EXPECT_EQ(2, count_of(text, "ulimit -n")) TH_LOG("%s", text);
 }
 
 /* ---- Names of adapters ---- */

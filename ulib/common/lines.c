@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lines.h"
@@ -29,13 +30,18 @@ static ssize_t read_all(int fd, char *buf, size_t size)
 
 ssize_t du_read_file(const char *path, size_t max, char **text)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* O_NONBLOCK: the open of a FIFO must not wait for a writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t len = -ENOMEM;
-	char *buf;
+	struct stat st;
+	char *buf = NULL;
 
 	if (fd < 0)
-		return -errno;
-	buf = malloc(max + 1);
+		return errno == ENXIO ? -EINVAL : -errno;
+	if (!fstat(fd, &st) && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		len = -EINVAL;
+	else
+		buf = malloc(max + 1);
 	if (buf)
 		len = read_all(fd, buf, max + 1);
 	close(fd);

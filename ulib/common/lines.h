@@ -15,7 +15,8 @@ struct du_span {
 
 /*
  * Read a file of at most @max bytes.  *@text gets the content, which the caller frees.  Returns the
- * length or a negative errno: -EFBIG if the file is longer than @max.
+ * length or a negative errno: -EFBIG if the file is longer than @max; -EINVAL if it is a FIFO or a
+ * socket, which could make the call wait for ever.
  */
 ssize_t du_read_file(const char *path, size_t max, char **text);
 

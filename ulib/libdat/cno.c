@@ -301,8 +301,10 @@ static DAT_RETURN obj_fd(struct udat_obj *obj, uint32_t kind, int *fd)
 	if (!fd)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	ret = du_ioctl(obj->ia->fd, DAT_IOC_FD, &arg);
-	if (ret)
+	if (ret) {
+		du_explain_files(-ret);
 		return dat_err_from_errno(-ret);
+	}
 	*fd = arg.fd;
 	return DAT_SUCCESS;
 }

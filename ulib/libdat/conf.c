@@ -170,10 +170,12 @@ static const char *check_line(struct line *l, struct conf_entry *e)
 	if (l->in.len > CONF_LINE_MAX)
 		return "longer than 4096 bytes";
 	if (memchr(l->in.at, '\0', l->in.len))
-		return "a NUL byte: this is no text";
+		return "a NUL byte: this is no text, or it is UTF-16: save it as UTF-8";
 	l->out = l->text;
 	return parse_line(l, e);
 }
+
+static const char bom[] = "\xef\xbb\xbf";
 
 int conf_parse(const char *text, size_t len, const char *file, conf_entry_fn *fn, void *arg)
 {
@@ -183,6 +185,11 @@ int conf_parse(const char *text, size_t len, const char *file, conf_entry_fn *fn
 	struct line l;
 	int bad = 0;
 
+	/* Some editors begin a file in UTF-8 with a byte order mark. */
+	if (len >= sizeof(bom) - 1 && !memcmp(text, bom, sizeof(bom) - 1)) {
+		rest.at += sizeof(bom) - 1;
+		rest.len -= sizeof(bom) - 1;
+	}
 	while (du_next_line(&rest, &l.in)) {
 		e.line++;
 		wrong = check_line(&l, &e);
@@ -204,6 +211,8 @@ static void load_file(const char *file, int need, conf_entry_fn *fn, void *arg)
 
 	if (len >= 0)
 		conf_parse(text, (size_t)len, file, fn, arg);
+	else if (len == -EINVAL)
+		du_log(DU_LOG_ERROR, "cannot read %s: it is a FIFO or a socket, not a file", file);
 	else if (need || (len != -ENOENT && len != -ENOTDIR))
 		du_log(DU_LOG_ERROR, "cannot read %s: %s", file, strerror((int)-len));
 	free(text);

@@ -240,9 +240,14 @@ UDAT_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 			     thread_safety);
 	if (DAT_GET_TYPE(rc) != DAT_PROVIDER_NOT_FOUND)
 		return rc;
-	if (udat_provider_known(ia_name))
-		return udat_provider_open(ia_name, async_evd_min_qlen, async_evd_handle,
-					  ia_handle, dat_major, dat_minor, thread_safety);
+	if (udat_provider_known(ia_name)) {
+		rc = udat_provider_open(ia_name, async_evd_min_qlen, async_evd_handle, ia_handle,
+					dat_major, dat_minor, thread_safety);
+		/* A line of dat.conf may be left from another provider. */
+		if (DAT_GET_TYPE(rc) == DAT_PROVIDER_NOT_FOUND)
+			explain_device();
+		return rc;
+	}
 	if (DAT_GET_SUBTYPE(rc) == DAT_NAME_NOT_REGISTERED)
 		explain_missing(ia_name);
 	return rc;

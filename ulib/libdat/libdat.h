@@ -536,7 +536,9 @@ struct udat_ep *udat_ep_tentative(struct udat_ia *ia);
 void udat_ep_discard(struct udat_ep *ep);
 
 /* cr.c, psp.c, rsp.c */
-DAT_RETURN udat_listen_error(int err, int any);
+/* Log that a call needs an IP address of the adapter. */
+void udat_explain_address(const struct udat_ia *ia);
+DAT_RETURN udat_listen_error(const struct udat_ia *ia, int err, int any);
 struct udat_ep *udat_rsp_spend(struct udat_rsp *rsp);
 void udat_cr_arrived(struct udat_cr *cr, void *sp);
 DAT_RETURN udat_state_error(DAT_EP_STATE state);

@@ -67,7 +67,8 @@ static int library_init(struct udat_conf *c)
 
 	c->lib = dlopen(c->library, RTLD_NOW | RTLD_LOCAL);
 	if (!c->lib) {
-		du_log(DU_LOG_ERROR, "%s: %s", c->where, dlerror());
+		du_log(DU_LOG_ERROR, "%s: %s; the line is for another provider of DAT: for an adapter of the driver dat, open the adapter by its own name, which needs no line",
+		       c->where, dlerror());
 		return -1;
 	}
 	init = (DAT_PROVIDER_INIT_FUNC)dlsym(c->lib, DAT_PROVIDER_INIT_FUNC_STR);

@@ -3,16 +3,24 @@
 /* Public service points. */
 #include <errno.h>
 
+#include "../common/log.h"
 #include "foreign.h"
 #include "libdat.h"
 
-DAT_RETURN udat_listen_error(int err, int any)
+void udat_explain_address(const struct udat_ia *ia)
+{
+	du_log(DU_LOG_ERROR, "the adapter '%s' has no IP address: 'rdma link show' names its network interface, and 'ip address add ADDRESS dev INTERFACE' as root gives the interface one",
+	       ia->name);
+}
+
+DAT_RETURN udat_listen_error(const struct udat_ia *ia, int err, int any)
 {
 	switch (err) {
 	case EADDRINUSE:
 		return any ? DAT_ERR(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE) :
 			     DAT_ERR(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE);
 	case ENETUNREACH:
+		udat_explain_address(ia);
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 	default:
 		return dat_err_from_errno(err);
@@ -46,7 +54,7 @@ static DAT_RETURN psp_make(struct udat_ia *ia, DAT_CONN_QUAL *qual, struct udat_
 	if (ret) {
 		udat_evd_unfeed(evd, UDAT_FEED_OTHER);
 		udat_obj_drop(&psp->obj);
-		return udat_listen_error(-ret, !*qual);
+		return udat_listen_error(ia, -ret, !*qual);
 	}
 	psp->obj.id = arg.id;
 	psp->conn_qual = arg.conn_qual;

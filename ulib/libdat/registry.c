@@ -5,6 +5,7 @@
  * lines of dat.conf.  The dynamic registry holds the function tables that providers have
  * registered.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -336,7 +337,7 @@ static int listing_has(const struct listing *l, const DAT_PROVIDER_INFO *info)
 	return 0;
 }
 
-/* Add @info unless the list contains an equal entry.  Returns 0, or -1 if memory is short. */
+/* Add @info unless the list contains an equal entry.  Returns 0 or -ENOMEM. */
 static int listing_add(struct listing *l, const DAT_PROVIDER_INFO *info)
 {
 	DAT_PROVIDER_INFO *bigger;
@@ -346,7 +347,7 @@ static int listing_add(struct listing *l, const DAT_PROVIDER_INFO *info)
 	if (l->n == l->room) {
 		bigger = reallocarray(l->info, (size_t)l->room * 2 + 16, sizeof(*info));
 		if (!bigger)
-			return -1;
+			return -ENOMEM;
 		l->info = bigger;
 		l->room = l->room * 2 + 16;
 	}
@@ -362,6 +363,8 @@ static int list_adapters(struct listing *l)
 	struct dat_adapter arg = { .size = sizeof(arg) };
 	int fd = du_dev_open(DU_DEV_DAT, 1), ret = 0;
 
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+		return fd;
 	/* If the driver is not loaded, the list has no adapters.  This is no error. */
 	if (fd < 0)
 		return 0;
@@ -410,12 +413,16 @@ UDAT_EXPORT DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 	DAT_RETURN rc = list_check(max_to_return, entries_returned, dat_provider_list);
 	struct listing l = { .n = 0 };
 	DAT_COUNT i;
+	int ret;
 
 	if (rc != DAT_SUCCESS)
 		return rc;
-	if (list_adapters(&l) || list_conf(&l)) {
+	ret = list_adapters(&l);
+	if (!ret)
+		ret = list_conf(&l);
+	if (ret) {
 		free(l.info);
-		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return dat_err_from_errno(-ret);
 	}
 	for (i = 0; i < l.n && i < max_to_return; i++)
 		*dat_provider_list[i] = l.info[i];

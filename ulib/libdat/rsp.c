@@ -59,7 +59,7 @@ static DAT_RETURN rsp_listen(struct udat_rsp *rsp)
 	int spent;
 
 	if (ret)
-		return udat_listen_error(-ret, 0);
+		return udat_listen_error(ia, -ret, 0);
 	pthread_mutex_lock(&ia->lock);
 	spent = rsp->spent;
 	if (!spent)
