@@ -65,7 +65,11 @@ static int library_init(struct udat_conf *c)
 {
 	DAT_PROVIDER_INIT_FUNC init;
 
-	c->lib = dlopen(c->library, RTLD_NOW | RTLD_LOCAL);
+	/*
+	 * The code stays in memory after the last close, because a thread of the provider may still
+	 * run in it.
+	 */
+	c->lib = dlopen(c->library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!c->lib) {
 		du_log(DU_LOG_ERROR, "%s: %s; the line is for another provider of DAT: for an adapter of the driver dat, open the adapter by its own name, which needs no line",
 		       c->where, dlerror());
@@ -100,13 +104,11 @@ static int library_load(struct udat_conf *c)
 	return ret;
 }
 
+/* End the use of the library.  A later open calls init() again. */
 static void library_unload(struct udat_conf *c)
 {
 	c->fini(&c->info);
-	/*
-	 * dlclose() unmaps the library's tables.  First remove the tables that fini() left
-	 * registered.
-	 */
+	/* Remove the tables that fini() left registered, because fini() has ended their use. */
 	if (udat_registered_purge(c))
 		du_log(DU_LOG_ERROR, "%s: %s did not remove what it had registered", c->where,
 		       c->library);

@@ -108,7 +108,7 @@ DAT_RETURN udat_provider_open(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *
 			      DAT_IA_HANDLE *ia, DAT_UINT32 major, DAT_UINT32 minor,
 			      DAT_BOOLEAN thread_safety);
 
-/* Close an IA of @provider.  The close of the last IA unloads the provider's library. */
+/* Close an IA of @provider.  The close of the last IA calls fini() of the provider's library. */
 DAT_RETURN udat_provider_close(const DAT_PROVIDER *provider, DAT_IA_HANDLE ia,
 			       DAT_CLOSE_FLAGS flags);
 
