@@ -5,12 +5,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -208,6 +212,7 @@ struct waiter {
 	DAT_CNO_HANDLE cno;
 	DAT_EVD_HANDLE evd;
 	DAT_RETURN rc;
+	pid_t tid;
 	int done;
 };
 
@@ -215,6 +220,7 @@ static void *wait_forever(void *arg)
 {
 	struct waiter *w = arg;
 
+	__atomic_store_n(&w->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	w->rc = dat_cno_wait(w->cno, DAT_TIMEOUT_INFINITE, &w->evd);
 	__atomic_store_n(&w->done, 1, __ATOMIC_RELEASE);
 	return NULL;
@@ -272,6 +278,140 @@ TEST_F_TIMEOUT(cno, closing_the_ia_wakes_waiters_with_no_evd, 60)
 	EXPECT_EQ(DAT_HANDLE_NULL, w.evd);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static void on_signal(int sig)
+{
+}
+
+#define TRACEFS	"/sys/kernel/tracing/"
+
+static int trace_write(const char *file, const char *text)
+{
+	char path[128];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), TRACEFS "%s", file);
+	fd = open(path, O_WRONLY | O_APPEND);
+	ret = write(fd, text, strlen(text)) < 0 ? -1 : 0;
+	close(fd);
+	return ret;
+}
+
+/*
+ * Probes make dat_sleep() slow: a waiter calls it between its last look for a trigger and the end
+ * of its wait.  Returns 0 on success.
+ */
+static int sleep_slowly(void)
+{
+	mount("tracefs", TRACEFS, "tracefs", 0, NULL);
+	if (trace_write("kprobe_events", "p:dat_cno/in dat:dat_sleep\n") ||
+	    trace_write("kprobe_events", "r:dat_cno/out dat:dat_sleep\n") ||
+	    trace_write("events/dat_cno/in/trigger", "stacktrace") ||
+	    trace_write("events/dat_cno/out/trigger", "stacktrace"))
+		return -1;
+	return trace_write("events/dat_cno/enable", "1");
+}
+
+static void sleep_fast(void)
+{
+	trace_write("events/dat_cno/enable", "0");
+	trace_write("events/dat_cno/in/trigger", "!stacktrace");
+	trace_write("events/dat_cno/out/trigger", "!stacktrace");
+	trace_write("kprobe_events", "-:dat_cno/in\n");
+	trace_write("kprobe_events", "-:dat_cno/out\n");
+}
+
+/* Let a timer send SIGUSR1 to the thread @tid at the time @at_ns. */
+static int signal_at(pid_t tid, uint64_t at_ns, timer_t *timer)
+{
+	struct itimerspec at = {
+		.it_value = { .tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000 },
+	};
+	struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1 };
+
+	ev._sigev_un._tid = tid;
+	return timer_create(CLOCK_MONOTONIC, &ev, timer) ||
+	       timer_settime(*timer, TIMER_ABSTIME, &at, NULL) ? -1 : 0;
+}
+
+/*
+ * Two threads wait.  A signal ends the first wait, and a trigger comes @after_ns later.  Returns 1
+ * if the first thread took the trigger, 0 if the second did, -1 if neither did.
+ */
+static int trigger_beside_a_signal(FIXTURE_DATA(cno) *self, int64_t after_ns)
+{
+	static struct waiter first, second;	/* a thread that nobody wakes still uses its own */
+	pthread_t thread[2];
+	DAT_EVENT event;
+	timer_t timer;
+	uint64_t at;
+	int n;
+
+	first = second = (struct waiter) { .cno = self->cno };
+	pthread_create(&thread[0], NULL, wait_forever, &first);
+	while (!__atomic_load_n(&first.tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+	usleep(500);
+	pthread_create(&thread[1], NULL, wait_forever, &second);
+	usleep(500);
+	at = now_ns() + 400000;
+	if (signal_at(first.tid, at, &timer))
+		return -1;
+	while ((int64_t)(now_ns() - at) < after_ns)
+		;
+	post(self->evd[0]);
+	/* The signal may have come before the wait. */
+	for (n = 0; n < 3000 && !done(&first, 1); n++) {
+		usleep(1000);
+		pthread_kill(thread[0], SIGUSR1);
+	}
+	timer_delete(timer);
+	pthread_join(thread[0], NULL);
+	if (first.rc == DAT_SUCCESS)
+		post(self->evd[0]);
+	for (n = 0; n < 3000 && !done(&second, 1); n++)
+		usleep(1000);
+	if (!done(&second, 1))
+		return -1;
+	pthread_join(thread[1], NULL);
+	while (dat_evd_dequeue(self->evd[0], &event) == DAT_SUCCESS)
+		;
+	return first.rc == DAT_SUCCESS;
+}
+
+/*
+ * The first waiter in the queue gets the wake-up of a trigger.  If a signal ends its wait at the
+ * same moment, it leaves without the trigger, and must wake the waiter behind it.  The test
+ * searches for that moment: the trigger comes later after the first waiter took it, and earlier
+ * after the second one did.
+ */
+TEST_F_TIMEOUT(cno, a_waiter_that_leaves_hands_the_trigger_on, 120)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	int64_t after_ns = 0;
+	int i, taken = 0;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	if (sleep_slowly()) {
+		sleep_fast();
+		SKIP(return, "needs root, tracefs and kprobes");
+	}
+	for (i = 0; i < 1500 && taken >= 0; i++) {
+		taken = trigger_beside_a_signal(self, after_ns);
+		/* Long steps come close, short steps find the moment. */
+		after_ns += (taken ? 3000 : -2000) * (i < 50 ? 10 : 1);
+	}
+	sleep_fast();
+	EXPECT_LE(0, taken) TH_LOG("round %d, trigger %d ns after the signal", i, (int)after_ns);
+}
+
 static void *wait_for_event(void *arg)
 {
 	DAT_EVENT event;
@@ -292,10 +432,6 @@ TEST_F_TIMEOUT(cno, an_evd_with_a_waiter_does_not_trigger, 60)
 	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
 	pthread_join(thread, NULL);
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
-}
-
-static void on_signal(int sig)
-{
 }
 
 /* Covers: dat_cno_wait INTERRUPTED_CALL; SH 23 */

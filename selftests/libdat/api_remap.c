@@ -129,6 +129,39 @@ TEST_F_TIMEOUT(remap, a_queue_is_resized_under_a_thread_that_polls_it, 120)
 	EXPECT_EQ(DAT_SUCCESS, j.rc) TH_LOG("dat_evd_dequeue(): %#x", j.rc);
 }
 
+static void *query(void *arg)
+{
+	struct job *j = arg;
+	DAT_EVD_PARAM param;
+	DAT_RETURN rc;
+
+	while (!stopped(j)) {
+		rc = dat_evd_query(j->handle, DAT_EVD_FIELD_ALL, &param);
+		if (rc != DAT_SUCCESS)
+			j->rc = rc;
+	}
+	return NULL;
+}
+
+/* ThreadSanitizer reports a query that reads the CNO or the queue length without the lock. */
+TEST_F_TIMEOUT(remap, an_evd_changes_under_a_thread_that_queries_it, 120)
+{
+	static const DAT_OS_WAIT_PROXY_AGENT no_agent;
+	struct job j = { .p = &self->p };
+	DAT_CNO_HANDLE cno;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, software_evd(&self->p, &j.handle));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_create(self->p.ia, no_agent, &cno));
+	ASSERT_EQ(0, start(&j, query));
+	for (i = 0; i < ROUNDS / 4; i++) {
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(j.handle, i % 2 ? DAT_HANDLE_NULL : cno));
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_resize(j.handle, i % 2 ? 64 : 128));
+	}
+	finish(&j);
+	EXPECT_EQ(DAT_SUCCESS, j.rc) TH_LOG("dat_evd_query(): %#x", j.rc);
+}
+
 /*
  * An event that arrives while dat_evd_resize() swaps the rings is in the new ring.
  * dat_evd_dequeue() must find the event there.

@@ -3,12 +3,14 @@
 /* Data integrity through libdat: sends, receives, RDMA writes and RDMA reads. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -200,18 +202,65 @@ TEST_F_TIMEOUT(transfer, a_late_receive_only_delays, 60)
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
 }
 
+/*
+ * struct waiter - a thread that waits for an event for 2 * A_QUIET_US
+ * @evd: EVD
+ * @event: event
+ * @rc: result of the wait
+ * @us: duration of the wait in microseconds
+ */
+struct waiter {
+	DAT_EVD_HANDLE	evd;
+	DAT_EVENT	event;
+	DAT_RETURN	rc;
+	int64_t		us;
+};
+
+static int64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+static void *wait_until_the_time_is_over(void *arg)
+{
+	struct waiter *w = arg;
+	int64_t start = now_us();
+	DAT_COUNT nmore;
+
+	w->rc = dat_evd_wait(w->evd, 2 * A_QUIET_US, 1, &w->event, &nmore);
+	w->us = now_us() - start;
+	return NULL;
+}
+
+/* Write without a notification, and wait until the write has completed. */
+static DAT_RETURN write_unsignalled(struct a_pair *p, DAT_EP_HANDLE ep, uint64_t cookie)
+{
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_RMR_TRIPLET remote = a_rseg(&p->mem, HALF, 64);
+	DAT_BOOLEAN idle = DAT_FALSE;
+	DAT_RETURN rc;
+
+	rc = dat_ep_post_rdma_write(ep, 1, &seg, a_cookie(cookie), &remote,
+				    DAT_COMPLETION_UNSIGNALLED_FLAG);
+	while (rc == DAT_SUCCESS && !idle)
+		rc = dat_ep_get_status(ep, NULL, NULL, &idle);
+	return rc;
+}
+
 /* Covers: dat_ep_get_status; dat_evd_wait; SH 17, 71 */
 TEST_F_TIMEOUT(transfer, unsignalled_events_wake_nobody_but_are_there, 60)
 {
 	struct a_pair *p = &self->p;
-	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
-	DAT_RMR_TRIPLET remote = a_rseg(&p->mem, HALF, 64);
 	DAT_EP_ATTR attr = a_attr(p);
-	DAT_BOOLEAN idle = DAT_FALSE;
+	struct waiter w = {};
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep[2];
 	DAT_EVENT event;
 	DAT_COUNT nmore;
+	pthread_t thread;
 
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
 					     &ep[0]));
@@ -223,12 +272,18 @@ TEST_F_TIMEOUT(transfer, unsignalled_events_wake_nobody_but_are_there, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, evd, evd, p->evd[1], &attr, &ep[1]));
 	ASSERT_EQ(DAT_SUCCESS, a_connect(p, ep[1], ep[0], p->evd[1], p->evd[0]));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_write(ep[1], 1, &seg, a_cookie(7), &remote,
-						      DAT_COMPLETION_UNSIGNALLED_FLAG));
-	while (!idle)
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_get_status(ep[1], NULL, NULL, &idle));
+	ASSERT_EQ(DAT_SUCCESS, write_unsignalled(p, ep[1], 7));
 	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(evd, 0, 1, &event, &nmore));
 	EXPECT_EQ(7, event.event_data.dto_completion_event_data.user_cookie.as_64);
+	/* A thread that waits finds the event only when its time is over. */
+	w.evd = evd;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_until_the_time_is_over, &w));
+	usleep(A_QUIET_US / 4);
+	ASSERT_EQ(DAT_SUCCESS, write_unsignalled(p, ep[1], 8));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(DAT_SUCCESS, w.rc);
+	EXPECT_EQ(8, w.event.event_data.dto_completion_event_data.user_cookie.as_64);
+	EXPECT_LE(2 * A_QUIET_US, w.us);
 }
 
 /* Covers: SH 16, 45 */
