@@ -218,5 +218,6 @@ int main(int argc, char **argv)
 		close(end);
 		wait(NULL);
 	}
+	free(p.at);
 	return 0;
 }
