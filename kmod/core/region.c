@@ -70,7 +70,8 @@ int dat_region_map(struct vm_area_struct *vma, struct dat_region *r)
 	/* Keep mprotect() from adding the refused permissions later. */
 	if (!r->writable)
 		clear |= VM_MAYWRITE;
-	dat_vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, clear);
+	/* With VM_IO, madvise(MADV_DOFORK) cannot undo VM_DONTCOPY. */
+	dat_vm_flags_mod(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, clear);
 	/* The mapping takes a reference to each page, so the mapping may outlive the region. */
 	return vm_insert_pages(vma, vma->vm_start, r->pages, &n);
 }

@@ -260,6 +260,26 @@ TEST_F(mmap, a_child_has_no_mappings)
 	EXPECT_EQ(0, status);
 }
 
+/* A child's stores to a ring would name addresses of the parent. */
+TEST_F(mmap, no_mapping_can_be_given_to_a_child)
+{
+	struct dat_evd_create *e = &self->evd;
+	struct dat_ep_create ep;
+	struct t_map m[4];
+	int ret, i;
+
+	ep = make_ep(self, &ret);
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, t_map_span(&self->f, &e->status, PROT_READ, &m[0]));
+	ASSERT_EQ(0, t_map_span(&self->f, &e->submit, PROT_READ | PROT_WRITE, &m[1]));
+	ASSERT_EQ(0, t_map_span(&self->f, &ep.submit, PROT_READ | PROT_WRITE, &m[2]));
+	m[3] = self->f.db;
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(-1, madvise(m[i].base, m[i].size, MADV_DOFORK)) TH_LOG("%d", i);
+		EXPECT_EQ(EINVAL, errno);
+	}
+}
+
 TEST_F(mmap, mappings_outlive_object_and_file)
 {
 	struct dat_evd_create *e = &self->evd;
