@@ -3,6 +3,10 @@
 /*
  * Shared receive queues (SRQs).  The consumer posts buffers to a ring.  The pump moves the buffers
  * from the ring to the transport's SRQ; a kick or the completion of a buffer makes the pump run.
+ *
+ * An invalid buffer ends no connection, so a process could fill the ring with invalid buffers again
+ * and again.  Only a kick processes many invalid buffers, in the thread that kicks.  A completion
+ * processes at most one, and leaves the buffers behind it to the next kick.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -22,11 +26,6 @@ static void srq_error_work(struct work_struct *work)
 
 	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
 		     DAT_SRQ_REASON_ERROR);
-}
-
-static void srq_pump_work(struct work_struct *work)
-{
-	dat_srq_pump(container_of(work, struct dat_srq, pump_work));
 }
 
 /**
@@ -101,7 +100,6 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 		return srq;
 	spin_lock_init(&srq->lock);
 	INIT_WORK(&srq->error_work, srq_error_work);
-	INIT_WORK(&srq->pump_work, srq_pump_work);
 	srq->max_iov = max_iov;
 	ret = dat_obj_use(&pz->obj);
 	if (ret)
@@ -124,7 +122,7 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 	ret = dat_obj_publish(&srq->obj);
 	if (ret)
 		goto err_abort;
-	dat_srq_pump(srq);
+	dat_srq_process(srq);
 	return srq;
 
 err_abort:
@@ -184,15 +182,20 @@ static int srq_post(struct dat_srq *srq)
 	return 0;
 }
 
-/* Moves buffers from the ring to the device, at most DAT_SLICE of them. */
-static void srq_take(struct dat_srq *srq)
+/*
+ * Moves buffers from the ring to the device, at most DAT_SLICE of them.  If @poster is false, stops
+ * after an invalid buffer of a process.  Returns false if it has stopped there.  A kernel consumer
+ * is trusted, and has no kick.
+ */
+static bool srq_take(struct dat_srq *srq, bool poster)
 {
 	struct dat_queue *q = &srq->q;
 	u32 start = q->head, i;
+	bool good = true;
 	int ret;
 
 	lockdep_assert_held(&srq->lock);
-	for (i = 0; i < DAT_SLICE && srq->nfree && srq->live && !q->broken; i++) {
+	for (i = 0; i < DAT_SLICE && good && srq->nfree && srq->live && !q->broken; i++) {
 		ret = q->ops->fetch(q, &srq->wr);
 		if (!ret)
 			break;
@@ -203,47 +206,53 @@ static void srq_take(struct dat_srq *srq)
 		}
 		if (ret > 0)
 			ret = srq_post(srq);
-		if (ret < 0)
+		if (ret < 0) {
 			srq_bad_entry(srq);
+			good = poster || q->kernel;
+		}
 	}
 	q->peak = max(q->peak, q->head - q->done);
 	dat_queue_publish(q);
 	dat_queue_count_posts(q, DAT_STAT_RECEIVES, q->head - start);
+	return good;
 }
 
 /*
- * Moves buffers from the ring to the device.  If buffers are left in the ring, this function
- * ensures that the pump will run again: by a kick, by a completion, or by pump_work.
+ * Moves buffers from the ring to the device.  @poster is true if the caller runs in a thread of the
+ * consumer, which has posted the buffers.  Returns true if a whole slice has been taken, so that
+ * more buffers may be left.
+ *
+ * If @poster is false, a whole slice consists of valid buffers, so a completion will run the pump
+ * again.  Other buffers that are left in the ring wait for a kick.
  */
-static void srq_pump(struct dat_srq *srq)
+static bool srq_pump(struct dat_srq *srq, bool poster)
 {
 	struct dat_queue *q = &srq->q;
 	u32 after, end = q->head + DAT_SLICE;
+	bool good;
 
 	lockdep_assert_held(&srq->lock);
+	if (q->frozen)
+		return false;
 	for (;;) {
-		srq_take(srq);
+		good = srq_take(srq, poster);
 		if (q->broken || !srq->live)
-			return;
-		/*
-		 * If a whole slice has been taken, queue pump_work.  All buffers of the slice may
-		 * have been invalid, and then no completion would run the pump again.
-		 */
-		if ((int)(end - q->head) <= 0) {
-			queue_work(dat_wq, &srq->pump_work);
-			return;
-		}
-		after = dat_queue_kick_after(q);
+			return false;
+		if ((int)(end - q->head) <= 0)
+			return true;
+		after = good ? dat_queue_kick_after(q) : 1;
 		if (!after)
 			dat_queue_disarm(q);
-		if (!after || !dat_queue_arm(q, after))
-			return;
+		if (!after || !dat_queue_arm(q, after) || !good)
+			return false;
 	}
 }
 
 /**
- * dat_srq_pump_locked() - move buffers from the ring to the device
- * @srq: queue
+ * dat_srq_pump_locked() - move buffers from the ring to the device after a kernel consumer's post
+ * @srq: queue of a kernel consumer
+ *
+ * Every post calls this function, so few buffers are in the ring and one slice suffices.
  *
  * Context: srq->lock held.  Return: number of invalid buffers found; if it is not 0, the caller
  * must call dat_srq_report_bad() after it has dropped the lock.
@@ -253,8 +262,7 @@ u32 dat_srq_pump_locked(struct dat_srq *srq)
 	u32 bad = srq->q.bad;
 
 	lockdep_assert_held(&srq->lock);
-	if (!srq->q.frozen)
-		srq_pump(srq);
+	srq_pump(srq, true);
 	return srq->q.bad - bad;
 }
 
@@ -288,41 +296,57 @@ void dat_srq_report_bad(struct dat_srq *srq)
 		     DAT_SRQ_REASON_OTHER);
 }
 
-/**
- * dat_srq_pump() - move buffers from the ring to the device
- * @srq: queue
- *
- * Returns after one slice, and queues @srq->pump_work for the rest.
- *
- * Context: any but hard interrupt.
+/*
+ * Moves buffers from the ring to the device in the thread of the consumer.  Takes at most as many
+ * buffers as the ring has entries, so that another thread, which goes on posting, cannot keep the
+ * caller here.  The buffers that are left then wait for a kick.
  */
-void dat_srq_pump(struct dat_srq *srq)
+static void srq_process(struct dat_srq *srq, bool kicked)
 {
-	u32 bad;
+	u64 bad;
+	u32 left;
 
 	spin_lock_bh(&srq->lock);
-	bad = dat_srq_pump_locked(srq);
+	if (kicked)
+		dat_queue_count_kick(&srq->q);
+	bad = srq->q.bad;
+	left = srq->q.entries;
+	while (srq_pump(srq, true)) {
+		if (left <= DAT_SLICE) {
+			dat_queue_arm(&srq->q, 1);
+			break;
+		}
+		left -= DAT_SLICE;
+		spin_unlock_bh(&srq->lock);
+		cond_resched();
+		spin_lock_bh(&srq->lock);
+	}
+	bad = srq->q.bad - bad;
 	spin_unlock_bh(&srq->lock);
 	if (bad)
 		dat_srq_report_bad(srq);
 }
 
 /**
- * dat_srq_kick() - move buffers from the ring to the device after a kick
+ * dat_srq_process() - move buffers from the ring to the device
  * @srq: queue
  *
- * Context: any but hard interrupt.
+ * Context: thread of the consumer; may sleep.
+ */
+void dat_srq_process(struct dat_srq *srq)
+{
+	srq_process(srq, false);
+}
+
+/**
+ * dat_srq_kick() - count a kick of an SRQ, and move buffers from the ring to the device
+ * @srq: queue
+ *
+ * Context: may sleep.
  */
 void dat_srq_kick(struct dat_srq *srq)
 {
-	u32 bad;
-
-	spin_lock_bh(&srq->lock);
-	dat_queue_count_kick(&srq->q);
-	bad = dat_srq_pump_locked(srq);
-	spin_unlock_bh(&srq->lock);
-	if (bad)
-		dat_srq_report_bad(srq);
+	srq_process(srq, true);
 }
 
 /*
@@ -356,13 +380,18 @@ void dat_srq_report_low(struct dat_srq *srq)
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 {
 	bool low;
+	u64 bad;
 
 	spin_lock_bh(&srq->lock);
 	srq->free[srq->nfree++] = slot - srq->slots;
 	srq->q.done++;
 	low = srq_is_low(srq);
+	bad = srq->q.bad;
+	srq_pump(srq, false);
+	bad = srq->q.bad - bad;
 	spin_unlock_bh(&srq->lock);
-	dat_srq_pump(srq);
+	if (bad)
+		dat_srq_report_bad(srq);
 	if (low)
 		dat_srq_report_low(srq);
 }
@@ -476,7 +505,7 @@ int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 	/* After a success @ring is the old ring; after an error, the new ring. */
 	dat_epring_free(&ring);
 	if (!ret && dat_step_uses(step))
-		dat_srq_pump(srq);
+		dat_srq_process(srq);
 	return ret;
 }
 
@@ -489,11 +518,10 @@ static void srq_shutdown(struct dat_obj *obj)
 	spin_unlock_bh(&srq->lock);
 	obj->ia->dev->ops->srq_exit(srq);
 	/*
-	 * The work items queue events to the async EVD, which a close of the IA frees after this
+	 * The work item queues events to the async EVD, which a close of the IA frees after this
 	 * shutdown.
 	 */
 	cancel_work_sync(&srq->error_work);
-	cancel_work_sync(&srq->pump_work);
 	if (srq->pz)
 		dat_obj_unuse(&srq->pz->obj);
 	srq->pz = NULL;

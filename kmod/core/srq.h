@@ -28,8 +28,6 @@ struct dat_pz;
  * @sge: segments of the buffer that is being posted
  * @error_work: work that reports a device error, because the device may report the error in hard
  *	interrupt; not protected by @lock
- * @pump_work: work that continues the pump, which returns after DAT_SLICE buffers; not protected by
- *	@lock
  * @next: prepared ring, not in use yet; protected by ia->resize_lock
  * @generation: generation number of the ring that was prepared last; protected by ia->resize_lock
  */
@@ -50,7 +48,6 @@ struct dat_srq {
 	struct dat_wr		wr;
 	struct ib_sge		sge[DAT_MAX_SGE];
 	struct work_struct	error_work;
-	struct work_struct	pump_work;
 	struct dat_epring	next;
 	u32			generation;
 };
@@ -61,7 +58,7 @@ int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov);
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data);
 void dat_srq_broken(struct dat_srq *srq);
-void dat_srq_pump(struct dat_srq *srq);
+void dat_srq_process(struct dat_srq *srq);
 void dat_srq_kick(struct dat_srq *srq);
 int dat_srq_post(struct dat_srq *srq, u64 limit);
 u32 dat_srq_pump_locked(struct dat_srq *srq);

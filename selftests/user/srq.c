@@ -3,9 +3,11 @@
 /* Shared receive queues (SRQs): receive buffers that many connections share. */
 #define _GNU_SOURCE
 #include <string.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "tracefs.h"
 
 #define EPS		8
 #define PER_EP		64
@@ -130,6 +132,88 @@ TEST_F_TIMEOUT(srq, an_empty_one_makes_senders_wait, 60)
 	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
 	ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+}
+
+/* Post @n malformed buffers.  The next kick does not process them. */
+static void offer_malformed(struct t_srq *srq, unsigned int n)
+{
+	struct t_queue *q = &srq->rq;
+
+	while (n--) {
+		t_rqe(q)->num_sge = 200;
+		q->tail++;
+	}
+	__atomic_store_n(q->shared_tail, q->tail, __ATOMIC_RELEASE);
+}
+
+static int kick_srq(struct t_srq *srq)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	t_ring(srq->rq.f, srq->rq.bell);
+	return t_kick(srq->rq.f);
+}
+
+TEST_F_TIMEOUT(srq, malformed_buffers_give_their_places_back, 60)
+{
+	volatile struct dat_queue_status *st = self->srq.rq.status;
+	struct dat_eqe eqe;
+	int i;
+
+	for (i = 1; i <= 3; i++) {
+		offer_malformed(&self->srq, DEPTH);
+		ASSERT_EQ(0, kick_srq(&self->srq));
+		EXPECT_EQ(i * DEPTH, st->bad);
+		EXPECT_EQ(self->srq.rq.tail, st->done);
+	}
+	/* The SRQ and the device still hold as many buffers as they should. */
+	for (i = 0; i < DEPTH; i++)
+		ASSERT_EQ(0, offer(self, i));
+	for (i = 0; i < DEPTH; i++) {
+		ASSERT_EQ(0, send_one(self, 0, i));
+		ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+		EXPECT_EQ(i, eqe.cookie);
+	}
+	EXPECT_EQ(3 * DEPTH, st->bad);
+	EXPECT_EQ(self->srq.rq.tail, st->done);
+}
+
+/* A process must not start work that a thread of the kernel does for it. */
+TEST_F_TIMEOUT(srq, a_kick_takes_a_long_ring_of_malformed_buffers_itself, 60)
+{
+	struct t_srq srq;
+	char log[4096];
+
+	ASSERT_EQ(0, t_srq(&self->p.f, self->p.pz, 1024, &srq));
+	if (trace_start())
+		SKIP(return, "no tracefs");
+	ASSERT_EQ(0, trace_on("workqueue/workqueue_queue_work", "workqueue == \"dat\""));
+	offer_malformed(&srq, 1024);
+	ASSERT_EQ(0, kick_srq(&srq));
+	EXPECT_EQ(1024, srq.rq.status->bad);
+	EXPECT_EQ(0, trace_read(log, sizeof(log), "")) TH_LOG("%s", log);
+	trace_end();
+	/* Without a kick, nobody takes the next ring. */
+	offer_malformed(&srq, 1024);
+	usleep(T_QUIET_MS * 1000);
+	EXPECT_EQ(1024, srq.rq.status->bad);
+}
+
+/* A completion runs outside of the process.  The rest of the ring waits for a kick. */
+TEST_F_TIMEOUT(srq, a_completion_takes_one_malformed_buffer, 60)
+{
+	volatile struct dat_queue_status *st = self->srq.rq.status;
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(0, offer(self, 0));
+	offer_malformed(&self->srq, 8);
+	ASSERT_EQ(0, send_one(self, 0, 0));
+	ASSERT_EQ(1, t_event(&self->p.evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(1, st->bad);
+	EXPECT_EQ(DAT_QUEUE_NEED_KICK, st->flags);
+	ASSERT_EQ(0, kick_srq(&self->srq));
+	EXPECT_EQ(8, st->bad);
+	EXPECT_EQ(self->srq.rq.tail, st->done);
 }
 
 TEST_F(srq, in_use_is_EBUSY)
