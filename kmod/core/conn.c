@@ -219,6 +219,10 @@ void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 	 */
 	if (dat_conn_is_open(conn))
 		dat_solicited_join(conn);
+	/*
+	 * One slice, because this thread serves all users.  Kicks have taken the receives that were
+	 * posted meanwhile, except a few.
+	 */
 	dat_queue_pump_rq(conn);
 	dat_conn_progress(conn);
 out:
@@ -303,6 +307,7 @@ void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
 	spin_lock_bh(&ep->lock);
 	ep->sq.window = min(ep->sq.entries, max_send);
 	ep->rq.window = dat_conn_max_recvs(conn);
+	conn->takes_recv = true;
 	spin_unlock_bh(&ep->lock);
 }
 
@@ -461,16 +466,6 @@ static void conn_early_work(struct work_struct *work)
 	conn->dev->ops->implied_established(conn);
 }
 
-static void conn_pump_work(struct work_struct *work)
-{
-	struct dat_conn *conn = container_of(work, struct dat_conn, pump_work);
-	struct dat_ep *ep = conn->ep;
-
-	spin_lock_bh(&ep->lock);
-	dat_queue_pump_rq(conn);
-	spin_unlock_bh(&ep->lock);
-}
-
 /*
  * Completes at most a slice of the remaining work requests of a closing connection, in order.
  * Returns true if more may be left.
@@ -522,7 +517,6 @@ static void conn_quiesce(struct dat_conn *conn)
 {
 	cancel_delayed_work_sync(&conn->timer);
 	cancel_work_sync(&conn->bind_work);
-	cancel_work_sync(&conn->pump_work);
 	cancel_work_sync(&conn->early_work);
 	conn->dev->ops->conn_quiesce(conn);
 	/* Receives that completed during the drain may have queued early_work again. */
@@ -642,7 +636,6 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	INIT_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->bind_work, conn_bind_work);
 	INIT_WORK(&conn->early_work, conn_early_work);
-	INIT_WORK(&conn->pump_work, conn_pump_work);
 	INIT_DELAYED_WORK(&conn->timer, conn_timer);
 	dev->ops->conn_init(conn);
 	if (conn_alloc_memory(conn)) {

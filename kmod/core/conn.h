@@ -106,7 +106,6 @@ enum dat_conn_state {
  * @rq_slots: array of the kernel's records of posted receives, one per RQ entry
  * @close_work: work that tears the connection down; queued once
  * @early_work: work that lets the transport report ESTABLISHED; see dat_conn_imply_established()
- * @pump_work: work that continues dat_queue_pump_rq(), which returns after DAT_SLICE receives
  * @bind_work: work that puts the binding of @bind into effect, after its registration
  * @timer: timeout of the handshake: chosen by the consumer that connects, or by the module
  *	parameter accept_timeout
@@ -128,6 +127,7 @@ enum dat_conn_state {
  * @fenced: flag: the next request waits until no request is in flight
  * @reads: number of RDMA reads posted since @inflight was last 0; used only if @unordered is set
  * @inflight: number of requests in flight
+ * @takes_recv: flag: the transport has made the queue pair, so receives can be posted
  * @passive: flag: this end has accepted the connection; false if this end has called connect
  * @state: connection state; written only by conn_set_state()
  * @live: flag: ESTABLISHED and all receives in @early have been reported, so a receive is reported
@@ -156,7 +156,6 @@ struct dat_conn {
 	struct dat_slot		*rq_slots;
 	struct work_struct	close_work;
 	struct work_struct	early_work;
-	struct work_struct	pump_work;
 	struct work_struct	bind_work;
 	struct delayed_work	timer;
 	struct dat_psp		*psp;
@@ -173,6 +172,7 @@ struct dat_conn {
 	bool			fenced;
 	u32			reads;
 	u32			inflight;
+	bool			takes_recv;
 	bool			passive;
 	enum dat_conn_state	state;
 	bool			live;

@@ -214,20 +214,20 @@ int dat_ep_reset(struct dat_ep *ep)
 	return ret;
 }
 
-static void ep_pump(struct dat_ep *ep, struct dat_queue *q)
+/* Pumps a slice of a queue.  Returns true if the receive queue may have more entries. */
+static bool ep_pump(struct dat_ep *ep, struct dat_queue *q)
 {
-	lockdep_assert_held(&ep->lock);
+	struct dat_conn *conn = ep->conn;
 
-	/*
-	 * Without an established connection, do nothing: dat_conn_established() will pump the
-	 * queues.
-	 */
-	if (!ep->conn || !dat_ep_posting(ep->state))
-		return;
-	if (q == &ep->sq)
-		dat_queue_pump_sq(ep->conn);
-	else
-		dat_queue_pump_rq(ep->conn);
+	lockdep_assert_held(&ep->lock);
+	if (!conn)
+		return false;
+	if (q == &ep->rq)
+		return conn->takes_recv && dat_queue_pump_rq(conn);
+	/* Requests wait for an established connection: dat_conn_established() pumps them. */
+	if (dat_ep_posting(ep->state))
+		dat_queue_pump_sq(conn);
+	return false;
 }
 
 /**
@@ -262,7 +262,8 @@ static void ep_process(struct dat_ep *ep, struct dat_queue *q, bool kicked)
 	if (ep->state == DAT_EP_DISCONNECTED)
 		ep_flush(ep);
 	else
-		ep_pump(ep, q);
+		while (ep_pump(ep, q))
+			dat_ep_cond_resched(ep);
 	polled = q == &ep->sq && ep->conn && dat_busy_joined(ep->conn);
 	spin_unlock_bh(&ep->lock);
 	if (polled)

@@ -462,9 +462,11 @@ static int rq_next(struct dat_conn *conn)
  * dat_queue_pump_rq() - move receives from the ring to the device
  * @conn: connection with a QP
  *
- * Returns after one slice, and queues @conn->pump_work for the rest.
+ * Returns after one slice.  The slice consists of valid receives, because an invalid receive ends
+ * the connection, so the completion of a receive runs the pump again.  A thread of the consumer
+ * calls this function until the ring is empty.
  *
- * Context: ep->lock held.  Return: true if @conn->pump_work is queued.
+ * Context: ep->lock held.  Return: true if the ring may have more receives.
  */
 bool dat_queue_pump_rq(struct dat_conn *conn)
 {
@@ -483,7 +485,6 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 		if (q->broken || dat_conn_is_closing(conn))
 			break;
 		if (q->head == end) {
-			queue_work(dat_wq, &conn->pump_work);
 			more = true;
 			break;
 		}

@@ -223,8 +223,9 @@ struct dat_handshake {
  * @reject: the consumer rejects a request: send the peer a refusal with private data, then release
  *	the request
  * @abandon: refuse a request that the consumer has not answered, then release the request
- * @connect: begin to connect.  The EP has claimed the connection.  Events may arrive before the
- *	call returns.  Return 0, -ENETUNREACH or -ENOMEM.  The call may change the port number in
+ * @connect: begin to connect.  The EP has claimed the connection.  Do work that grows with the
+ *	length of the queues in the caller's thread.  Events may arrive before the call returns.
+ *	Return 0, -ENETUNREACH or -ENOMEM.  The call may change the port number in
  *	@src.
  * @accept: accept a request and call dat_conn_accepted().  The EP has claimed the connection.
  *	Before the function returns an error, it undoes the claim with dat_ep_unclaim(); then the

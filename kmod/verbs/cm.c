@@ -70,8 +70,11 @@ static void cm_addr_resolved(struct dat_conn *conn, struct rdma_cm_event *event)
 }
 
 /*
- * Creates the QP and posts the receives that are in the ring.  The peer cannot send before this
- * function returns.
+ * Creates the QP and posts the receives that are in the ring.  The caller tells the peer of the
+ * connection afterwards, so the peer finds these receives.
+ *
+ * Both may take long.  So the thread that connects or accepts calls this function, with no handler
+ * lock: the workers of the CM, which serve all connections of the host, wait for that lock.
  */
 static int cm_make_qp(struct dat_conn *conn)
 {
@@ -87,12 +90,22 @@ static int cm_make_qp(struct dat_conn *conn)
 	return 0;
 }
 
-static void cm_route_resolved(struct dat_conn *conn, struct rdma_cm_event *event)
+/*
+ * Sends the request once the route is known and the QP is made.  Called with the handler lock held.
+ */
+static void cm_request(struct dat_conn *conn)
 {
 	struct rdma_conn_param param = cm_param(conn);
+	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	if (cm_make_qp(conn) || rdma_connect_locked(to_verbs_conn(conn)->id, &param))
+	if (vc->routed && vc->prepared && rdma_connect_locked(vc->id, &param))
 		cm_fail(conn, DAT_EV_NON_PEER_REJECTED);
+}
+
+static void cm_route_resolved(struct dat_conn *conn, struct rdma_cm_event *event)
+{
+	to_verbs_conn(conn)->routed = true;
+	cm_request(conn);
 }
 
 static void cm_unreachable(struct dat_conn *conn, struct rdma_cm_event *event)
@@ -351,7 +364,17 @@ int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 		return ret;
 	ret = rdma_resolve_addr(id, (struct sockaddr *)src, (const struct sockaddr *)dst,
 				DAT_RESOLVE_MS);
-	return ret ? cm_resolve_error(ret) : 0;
+	if (ret)
+		return cm_resolve_error(ret);
+	ret = cm_make_qp(conn);
+	if (ret)
+		return ret == -ENODEV ? -ENETUNREACH : -ENOMEM;
+	rdma_lock_handler(id);
+	to_verbs_conn(conn)->prepared = true;
+	if (!cm_closing(conn))
+		cm_request(conn);
+	rdma_unlock_handler(id);
+	return 0;
 }
 
 static int cm_qp_become(struct verbs_conn *vc, enum ib_qp_state state)
@@ -399,49 +422,28 @@ static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_para
 }
 
 /*
- * Called with the handler lock of the id held.  If rdma_accept() fails, rdma_accept() has already
- * rejected the request, so the consumer gets the event DAT_EV_ACCEPT_ERROR instead of an error.
+ * Called with the handler lock of the id held.  @err is the error of cm_make_qp(), or 0.  If
+ * rdma_accept() fails, rdma_accept() has already rejected the request, so the consumer gets the
+ * event DAT_EV_ACCEPT_ERROR instead of an error.
  */
-static int cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr)
+static void cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr, int err)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 	struct rdma_conn_param param = cm_param(conn);
 	struct rdma_cm_id *id = vc->id;
-	int ret;
 
 	id->context = conn;
 	id->event_handler = cm_handler;
-	if (cr->gone) {
-		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
-		return 0;
-	}
-	ret = cm_make_qp(conn);
-	/*
-	 * -EINVAL means that the peer has withdrawn the request, and rdma_cm has not called the
-	 * handler yet.
-	 */
-	if (ret == -EINVAL) {
-		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
-		return 0;
-	}
-	if (ret) {
-		/*
-		 * The consumer has closed the connection meanwhile.  The teardown destroys the id.
-		 */
-		if (!dat_ep_unclaim(conn->ep))
-			return 0;
-		verbs_request_own(id, cr);
-		return ret;
-	}
-	if (conn->ep->traits & DAT_EP_PEER_WAITS)
-		ret = cm_accept_without_access(vc, &param);
-	else
-		ret = rdma_accept(id, &param);
-	if (ret)
+	if (cr->gone)
+		err = -EINVAL;
+	if (!err && conn->ep->traits & DAT_EP_PEER_WAITS)
+		err = cm_accept_without_access(vc, &param);
+	else if (!err)
+		err = rdma_accept(id, &param);
+	if (err)
 		cm_fail(conn, DAT_EV_ACCEPT_ERROR);
 	else
 		dat_conn_accepted(conn, cr);
-	return 0;
 }
 
 int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request)
@@ -451,10 +453,17 @@ int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request)
 
 	vc->id = request;
 	vc->peer_qpn = cr->qpn;
-	rdma_lock_handler(request);
-	ret = cm_accept_locked(conn, cr);
-	rdma_unlock_handler(request);
-	if (ret)
+	ret = cm_make_qp(conn);
+	/*
+	 * -EINVAL means that the peer has withdrawn the request.  If dat_ep_unclaim() fails, the
+	 * consumer has closed the connection meanwhile, and the teardown destroys the id.
+	 */
+	if (ret && ret != -EINVAL && dat_ep_unclaim(conn->ep)) {
 		vc->id = NULL;
-	return ret;
+		return ret;
+	}
+	rdma_lock_handler(request);
+	cm_accept_locked(conn, cr, ret);
+	rdma_unlock_handler(request);
+	return 0;
 }

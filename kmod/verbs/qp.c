@@ -173,8 +173,8 @@ static int create_longest_qp(struct verbs_conn *vc, u32 *sq, u32 recvs)
  * verbs_make_qp() - create the CQs and the QP of a connection
  * @conn: connection whose rdma_cm id is bound to a device
  *
- * Context: may sleep; handler lock of the id held.  Return: 0; -ENODEV if the id is bound to
- * another device or port than the IA; or an error of the verbs calls.
+ * Context: may sleep.  Return: 0; -ENODEV if the id is bound to another device or port than the IA;
+ * or an error of the verbs calls.
  */
 int verbs_make_qp(struct dat_conn *conn)
 {

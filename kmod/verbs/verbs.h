@@ -112,6 +112,9 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @cm_event_seen: completion; done when rdma_cm has reported an event of @id
  * @established: flag: rdma_cm has reported ESTABLISHED, so @qp can receive; never cleared; the
  *	teardown reads it without a lock
+ * @routed: flag: rdma_cm has resolved the route to the peer; protected by the handler lock of @id
+ * @prepared: flag: the active side has made @qp and posted the receives; protected by the handler
+ *	lock of @id
  * @last_wqe: completion; done when @qp is in error and takes no more receives from the SRQ
  * @peer_qpn: queue pair number of the peer; 0 with iWARP; set before ESTABLISHED
  * @peer_let: flag: verbs_allow_peer() has succeeded; constant once the connection is closing
@@ -133,6 +136,8 @@ struct verbs_conn {
 	struct delayed_work	exit_work;
 	struct completion	cm_event_seen;
 	bool			established;
+	bool			routed;
+	bool			prepared;
 	struct completion	last_wqe;
 	u32			peer_qpn;
 	bool			peer_let;

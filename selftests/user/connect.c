@@ -4,12 +4,14 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "tracefs.h"
 
 FIXTURE(connect) {
 	struct t_pair p;
@@ -37,6 +39,30 @@ TEST_F_TIMEOUT(connect, both_sides_get_ESTABLISHED, 60)
 	ASSERT_EQ(0, t_pair_connect(&self->p));
 	EXPECT_EQ(9, self->p.ep[0].st->state);
 	EXPECT_EQ(9, self->p.ep[1].st->state);
+}
+
+/*
+ * The workers of the CM serve all connections of the host.  They neither make queue pairs nor post
+ * receives.
+ */
+TEST_F_TIMEOUT(connect, each_side_makes_its_own_queues, 60)
+{
+	struct t_pair *p = &self->p;
+	char others[64], log[4096];
+	int i;
+
+	if (trace_start())
+		SKIP(return, "no tracefs");
+	for (i = 0; i < 2 * T_QUEUE; i++)
+		ASSERT_EQ(0, t_recv(&p->ep[i % 2].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	snprintf(others, sizeof(others), "common_pid != %d", getpid());
+	ASSERT_EQ(0, trace_on("rdma_cma/cm_qp_create", others));
+	ASSERT_EQ(0, trace_on("dat/dat_post", others));
+	EXPECT_EQ(0, t_pair_connect(p));
+	EXPECT_EQ(0, trace_read(log, sizeof(log), "")) TH_LOG("%s", log);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(T_QUEUE, p->ep[i].rq.status->head);
+	trace_end();
 }
 
 TEST_F_TIMEOUT(connect, private_data_goes_both_ways, 60)
