@@ -79,7 +79,7 @@ static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 e
 		conn->dev->ops->rearm(conn);
 	dat_solicited_leave(conn);
 	if (!conn->held)
-		queue_work(dat_close_wq, &conn->close_work);
+		queue_delayed_work(dat_close_wq, &conn->close_work, 0);
 }
 
 /**
@@ -159,7 +159,7 @@ void dat_conn_unhold(struct dat_conn *conn)
 	spin_lock_bh(&ep->lock);
 	conn->held = false;
 	if (dat_conn_is_closing(conn))
-		queue_work(dat_close_wq, &conn->close_work);
+		queue_delayed_work(dat_close_wq, &conn->close_work, 0);
 	spin_unlock_bh(&ep->lock);
 }
 
@@ -552,14 +552,20 @@ static void conn_leave_ep(struct dat_conn *conn)
 
 static void conn_close_work(struct work_struct *work)
 {
-	struct dat_conn *conn = container_of(work, struct dat_conn, close_work);
+	struct dat_conn *conn = container_of(work, struct dat_conn, close_work.work);
 	const struct dat_xport_ops *xport = conn->dev->ops;
-	unsigned int noio = memalloc_noio_save();
+	unsigned long delay = xport->conn_wait(conn);
+	unsigned int noio;
 
+	if (delay) {
+		queue_delayed_work(dat_close_wq, &conn->close_work, delay);
+		return;
+	}
 	/*
 	 * An allocation in this work must not start I/O to reclaim memory: that I/O might wait for
 	 * pages that this teardown releases.
 	 */
+	noio = memalloc_noio_save();
 	conn_quiesce(conn);
 	dat_psp_leave(&conn->psp);
 	conn_report_end(conn);
@@ -633,7 +639,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	INIT_LIST_HEAD(&conn->early);
 	dat_busy_init_conn(conn);
 	dat_solicited_init_conn(conn);
-	INIT_WORK(&conn->close_work, conn_close_work);
+	INIT_DELAYED_WORK(&conn->close_work, conn_close_work);
 	INIT_WORK(&conn->bind_work, conn_bind_work);
 	INIT_WORK(&conn->early_work, conn_early_work);
 	INIT_DELAYED_WORK(&conn->timer, conn_timer);

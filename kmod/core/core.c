@@ -6,6 +6,8 @@
 #include "core/dat.h"
 #include "core/lmr.h"
 
+#define CLOSES	64	/* largest number of teardowns at the same time */
+
 struct workqueue_struct *dat_wq, *dat_close_wq;
 
 unsigned int dat_ring_start;
@@ -25,10 +27,11 @@ int __init dat_core_init(void)
 	if (!dat_wq)
 		return -ENOMEM;
 	/*
-	 * Work items of dat_close_wq wait for peers, for devices and for work items of dat_wq.  So
-	 * they need a workqueue of their own.
+	 * Work items of dat_close_wq wait for devices and for work items of dat_wq.  So they need a
+	 * workqueue of their own.  Its bound keeps the teardowns of a process with thousands of
+	 * connections from taking all processors.
 	 */
-	dat_close_wq = alloc_workqueue("dat-close", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	dat_close_wq = alloc_workqueue("dat-close", WQ_UNBOUND | WQ_MEM_RECLAIM, CLOSES);
 	if (!dat_close_wq) {
 		ret = -ENOMEM;
 		goto err_destroy_wq;

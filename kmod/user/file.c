@@ -19,6 +19,15 @@
 
 #define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
 
+/*
+ * Number of files whose objects are destroyed at the same time because an address space has ended.
+ * A process may have thousands of files.  The bound keeps their teardowns from taking all
+ * processors and all of dat_close_wq at once.  A file that is closed does not wait for the bound.
+ */
+#define FILE_ENDS	4
+
+static struct workqueue_struct *file_end_wq;
+
 static void file_end_work(struct work_struct *work)
 {
 	dat_file_close_ia(container_of(work, struct dat_file, end_work));
@@ -33,7 +42,7 @@ static void file_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 {
 	struct dat_file *file = container_of(mn, struct dat_file, mn);
 
-	queue_work(system_unbound_wq, &file->end_work);
+	queue_work(file_end_wq, &file->end_work);
 }
 
 static const struct mmu_notifier_ops file_mn_ops = {
@@ -353,10 +362,19 @@ static struct miscdevice dat_misc = {
 
 int dat_file_init(void)
 {
-	return misc_register(&dat_misc);
+	int ret;
+
+	file_end_wq = alloc_workqueue("dat-end", WQ_UNBOUND | WQ_MEM_RECLAIM, FILE_ENDS);
+	if (!file_end_wq)
+		return -ENOMEM;
+	ret = misc_register(&dat_misc);
+	if (ret)
+		destroy_workqueue(file_end_wq);
+	return ret;
 }
 
 void dat_file_exit(void)
 {
 	misc_deregister(&dat_misc);
+	destroy_workqueue(file_end_wq);
 }

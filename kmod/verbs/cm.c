@@ -253,13 +253,10 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct verbs_conn *vc = to_verbs_conn(conn);
 	unsigned int type = event->event;
 
-	/*
-	 * verbs_conn_quiesce() needs to know both, so record them even if the connection is
-	 * closing.
-	 */
+	/* The teardown needs to know both, so record them even if the connection is closing. */
 	if (type == RDMA_CM_EVENT_ESTABLISHED)
 		WRITE_ONCE(vc->established, true);
-	complete_all(&vc->cm_event_seen);
+	WRITE_ONCE(vc->cm_event_seen, true);
 	if (type < ARRAY_SIZE(cm_events) && cm_events[type] && !cm_closing(conn))
 		cm_events[type](conn, event);
 	return 0;

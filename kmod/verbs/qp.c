@@ -15,6 +15,9 @@
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
+/* Time limit for the last message of a peer's handshake, and how often a teardown looks for it. */
+#define CM_EVENT_TIME	HZ
+#define CM_EVENT_WAITS	20
 /* Time limit for a device to send the NAK of a refused request. */
 #define NAK_TIME	(HZ / 10)
 /* Time that a device with DAT_QUIRK_REPLAYS gets to end a request. */
@@ -297,7 +300,7 @@ static void let_nak_leave(struct verbs_conn *vc)
  * goes on sending.
  *
  * Peers can provoke these delays, so they are short, and strangers get none for a NAK.
- * dat_close_wq runs many teardowns at once.
+ * dat_close_wq runs several teardowns at once.
  */
 static void let_request_end(struct verbs_conn *vc)
 {
@@ -309,6 +312,22 @@ static void let_request_end(struct verbs_conn *vc)
 		msleep(REQUEST_MS);
 }
 
+/*
+ * The CM ignores rdma_disconnect() while it waits for the last message of the handshake, so a
+ * teardown waits for a CM event first.  It does not wait for an unauthenticated peer without access
+ * to memory: such a peer would keep its place among the connections for longer.
+ */
+unsigned long verbs_conn_wait(struct dat_conn *conn)
+{
+	struct verbs_conn *vc = to_verbs_conn(conn);
+
+	if (!conn->passive || !dat_conn_was_established(conn) || is_strangers(vc) ||
+	    READ_ONCE(vc->cm_event_seen) || vc->waits == CM_EVENT_WAITS)
+		return 0;
+	vc->waits++;
+	return CM_EVENT_TIME / CM_EVENT_WAITS;
+}
+
 void verbs_conn_quiesce(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
@@ -316,13 +335,6 @@ void verbs_conn_quiesce(struct dat_conn *conn)
 	/* There is no id if verbs_connect() failed before it created the id. */
 	if (!vc->id)
 		return;
-	/*
-	 * The CM ignores rdma_disconnect() while it waits for the last message of the handshake, so
-	 * wait for a CM event first.  Do not wait for an unauthenticated peer without access to
-	 * memory: many such peers could delay the teardowns of other connections.
-	 */
-	if (conn->passive && dat_conn_was_established(conn) && !is_strangers(vc))
-		wait_for_completion_timeout(&vc->cm_event_seen, HZ);
 	/* Wait for a handler that started before the state of the connection became closing. */
 	rdma_lock_handler(vc->id);
 	rdma_unlock_handler(vc->id);
@@ -373,7 +385,6 @@ void verbs_conn_init(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	init_completion(&vc->cm_event_seen);
 	init_completion(&vc->last_wqe);
 	INIT_WORK(&vc->error_work, error_work);
 	INIT_DELAYED_WORK(&vc->exit_work, exit_work);

@@ -109,7 +109,9 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @error_work: work that handles an error event of @qp, because the event may come in hard
  *	interrupt
  * @exit_work: work that destroys the CQs
- * @cm_event_seen: completion; done when rdma_cm has reported an event of @id
+ * @cm_event_seen: flag: rdma_cm has reported an event of @id; never cleared; the teardown reads it
+ *	without a lock
+ * @waits: number of times that the teardown has waited for @cm_event_seen
  * @established: flag: rdma_cm has reported ESTABLISHED, so @qp can receive; never cleared; the
  *	teardown reads it without a lock
  * @routed: flag: rdma_cm has resolved the route to the peer; protected by the handler lock of @id
@@ -134,7 +136,8 @@ struct verbs_conn {
 	struct tasklet_struct	recv_task;
 	struct work_struct	error_work;
 	struct delayed_work	exit_work;
-	struct completion	cm_event_seen;
+	bool			cm_event_seen;
+	u32			waits;
 	bool			established;
 	bool			routed;
 	bool			prepared;
@@ -220,6 +223,7 @@ int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);
 /* qp.c */
 int verbs_make_qp(struct dat_conn *conn);
 void verbs_conn_init(struct dat_conn *conn);
+unsigned long verbs_conn_wait(struct dat_conn *conn);
 void verbs_conn_quiesce(struct dat_conn *conn);
 void verbs_conn_unbind(struct dat_conn *conn);
 void verbs_conn_exit(struct dat_conn *conn);

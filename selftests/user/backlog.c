@@ -589,7 +589,7 @@ static int ends(struct t_evd *evd)
  * A peer establishes each connection with an early message, but never sends the confirmation (RTU).
  * Closing such a connection waits one second for the confirmation.
  */
-TEST_F_TIMEOUT(backlog, a_bind_does_not_wait_for_320_closings, 600)
+TEST_F_TIMEOUT(backlog, a_bind_and_a_close_do_not_wait_for_320_closings, 600)
 {
 	struct dat_rmr_create rmr = { .size = sizeof(rmr), .pz = self->p.pz };
 	struct t_pair *p = &self->p;
@@ -623,9 +623,12 @@ TEST_F_TIMEOUT(backlog, a_bind_does_not_wait_for_320_closings, 600)
 	ASSERT_EQ(0, post_bind(p, &ep[0], rmr.id));
 	ASSERT_EQ(1, t_event(&evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_RMR_BIND, eqe.type);
+	ASSERT_EQ(0, t_disconnect(&p->f, &ep[0], 0));
+	ASSERT_EQ(1, t_event(&evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_DISCONNECTED, eqe.type);
 	/*
-	 * If binds shared a workqueue with the teardowns, the bind would run only after left -
-	 * WQ_ACTIVE teardowns.
+	 * If teardowns that wait took places of the workqueue, which has at most WQ_ACTIVE, the
+	 * bind or the close would come only after left - WQ_ACTIVE other ends.
 	 */
 	EXPECT_GT(left - WQ_ACTIVE, ends(&self->evd));
 }

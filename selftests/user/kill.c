@@ -18,6 +18,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "tracefs.h"
 
 #define ROUNDS	30
 
@@ -335,6 +336,125 @@ TEST_F_TIMEOUT(file, ends_with_the_address_space, 60)
 	ASSERT_EQ(1, write(self->l.go, "", 1));
 	ASSERT_EQ(1, t_event(&self->s.evd, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_DISCONNECTED, eqe.type);
+}
+
+/* --- many files ------------------------------------------------------------------- */
+
+#define FILES		10
+#define ENDS_AT_ONCE	4	/* bound of the driver */
+
+/* Open a file with a connection of the adapter to itself. */
+static int open_connected(int i)
+{
+	struct dat_eqe eqe;
+	struct t_ep other;
+	struct side s;
+	uint32_t psp;
+	int ret, left;
+
+	ret = side_open(&s);
+	if (!ret)
+		ret = t_ep(&s.f, s.pz, &s.evd, 0, 2, &other);
+	if (!ret)
+		ret = t_psp(&s.f, &s.evd, T_QUAL + i, &psp);
+	if (!ret)
+		ret = t_connect(&s.f, &s.ep, T_QUAL + i, NULL, 0);
+	for (left = 3; !ret && left; left--) {
+		if (!t_event(&s.evd, T_WAIT_MS, &eqe))
+			ret = -ETIMEDOUT;
+		else if (eqe.type == DAT_EV_CR)
+			ret = t_accept(&s.f, eqe.len, &other, NULL, 0);
+	}
+	return ret;
+}
+
+/*
+ * A process opens files, and exits while a child of its own keeps them open.  The child ends when
+ * @stay is closed.
+ */
+static void leave_files(int stay)
+{
+	char c;
+	int i;
+
+	for (i = 0; i < FILES; i++)
+		if (open_connected(i))
+			_exit(1);
+	if (!fork()) {
+		read(stay, &c, 1);
+		_exit(0);
+	}
+	if (trace_on("workqueue/workqueue_execute_start", "0") ||
+	    trace_on("workqueue/workqueue_execute_end", "0"))
+		_exit(2);
+	_exit(0);
+}
+
+/*
+ * Returns the largest number of ends that @log shows at the same time.  Sets *@done to the number
+ * of ends.  Splits @log into lines.
+ */
+static int ends_at_once(char *log, int *done)
+{
+	int now = 0, most = 0;
+	char *line;
+
+	*done = 0;
+	for (line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
+		if (strstr(line, "execute_start")) {
+			now++;
+		} else {
+			now--;
+			++*done;
+		}
+		if (now > most)
+			most = now;
+	}
+	return most;
+}
+
+FIXTURE(files) {
+	int stay;
+};
+
+FIXTURE_SETUP(files)
+{
+	if (trace_start())
+		SKIP(return, "no tracefs");
+}
+
+FIXTURE_TEARDOWN(files)
+{
+	trace_end();
+	close(self->stay);
+}
+
+/* Most of a machine must be left to others when a process with many files ends. */
+TEST_F_TIMEOUT(files, few_end_at_the_same_time, 120)
+{
+	static char log[1 << 18];
+	int stay[2], most = 0, done, status, i;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(stay));
+	self->stay = stay[1];
+	pid = fork();
+	if (!pid) {
+		close(stay[1]);
+		leave_files(stay[0]);
+	}
+	close(stay[0]);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(0, status);
+	for (i = 0; i < T_WAIT_MS / 100; i++) {
+		trace_read(log, sizeof(log), "function file_end_work");
+		most = ends_at_once(log, &done);
+		if (done == FILES)
+			break;
+		usleep(100000);
+	}
+	EXPECT_EQ(FILES, done);
+	EXPECT_GE(ENDS_AT_ONCE, most);
 }
 
 TEST_HARNESS_MAIN
