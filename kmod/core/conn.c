@@ -20,6 +20,7 @@
 #include "core/queue.h"
 #include "core/ring.h"
 #include "core/rmr.h"
+#include "core/srq.h"
 #include "core/trace.h"
 #include "core/xport.h"
 
@@ -591,10 +592,15 @@ static struct dat_slot *conn_alloc_slots(u32 n, bool recv)
 	return slots;
 }
 
+/*
+ * Allocates the slots, and charges the memory that the device will need for the queue pair and its
+ * CQs.
+ */
 static int conn_alloc_memory(struct dat_conn *conn)
 {
+	u32 iov, sq, rq, recvs, recv_iov, request_iov;
 	struct dat_ep *ep = conn->ep;
-	u32 iov, sq, rq;
+	u64 bytes;
 
 	/* Copy the version: if the EP is modified later, dat_ep_claim() refuses this connection. */
 	spin_lock_bh(&ep->lock);
@@ -604,11 +610,19 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	 * EVD cannot have such a connection.
 	 */
 	conn->solicited = ep->recv_evd && ep->attr.recv_flags & DAT_SQE_SOLICITED;
-	iov = max(ep->attr.max_recv_iov, ep->attr.max_request_iov);
+	recv_iov = ep->attr.max_recv_iov;
+	request_iov = ep->attr.max_request_iov;
+	iov = max(recv_iov, request_iov);
 	sq = ep->sq.entries;
 	rq = max(ep->rq.entries, 1U);
+	recvs = ep->srq ? ep->srq->window : rq;
 	spin_unlock_bh(&ep->lock);
 
+	bytes = dat_locked_bytes(sq, DAT_LOCKED_REQUEST, request_iov) +
+		dat_locked_bytes(rq, DAT_LOCKED_RECV, recv_iov) +
+		dat_locked_bytes(sq + recvs, DAT_LOCKED_CQE, 0);
+	if (dat_locked_charge(&conn->locked, ep->obj.ia, bytes))
+		return -ENOMEM;
 	conn->sq_slots = conn_alloc_slots(sq, false);
 	conn->rq_slots = conn_alloc_slots(rq, true);
 	conn->sge = kvcalloc(DAT_BATCH * iov, sizeof(*conn->sge), GFP_KERNEL_ACCOUNT);
@@ -619,7 +633,8 @@ static int conn_alloc_memory(struct dat_conn *conn)
  * dat_conn_alloc() - prepare a connection
  * @ep: endpoint; not changed
  *
- * Context: may sleep.  Return: a connection without CM id and QP, or ERR_PTR(-ENOMEM).  If the
+ * Context: may sleep.  Return: a connection without CM id and QP, or ERR_PTR(-ENOMEM), also if
+ * dat_locked_charge() refuses the memory of its queues.  If the
  * caller does not pass the connection to dat_ep_claim(), or that call fails, the caller must call
  * dat_conn_free().
  */
@@ -663,6 +678,7 @@ void dat_conn_free(struct dat_conn *conn)
 	dat_solicited_exit_conn(conn);
 	if (conn->ep)
 		conn_leave_ep(conn);
+	dat_locked_uncharge(&conn->locked);
 	kvfree(conn->sge);
 	kvfree(conn->rq_slots);
 	kvfree(conn->sq_slots);

@@ -8,6 +8,7 @@
 
 #include "core/ep.h"
 #include "core/evd.h"
+#include "core/locked.h"
 
 struct dat_binding;
 struct dat_cr;
@@ -112,6 +113,7 @@ enum dat_conn_state {
  *	parameter accept_timeout
  * @psp: listener whose backlog counts an accepted connection until the handshake ends; reference
  *	held; dat_psp_leave() takes the pointer with xchg() and drops the reference
+ * @locked: charge of the queue pair and of its CQs
  * @read_in: offered number of the peer's RDMA reads in flight
  * @read_out: offered number of own RDMA reads in flight
  * @pd: private data that the handshake sends to the peer
@@ -160,6 +162,7 @@ struct dat_conn {
 	struct work_struct	bind_work;
 	struct delayed_work	timer;
 	struct dat_psp		*psp;
+	struct dat_locked	locked;
 	u32			read_in;
 	u32			read_out;
 	u8			pd[DAT_MAX_PRIVATE_DATA];

@@ -85,7 +85,8 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 window)
  * @max_iov: largest number of segments of a buffer, 1 to the adapter's limit
  * @user_data: owner field of async events about the SRQ
  *
- * Context: may sleep.  Return: the SRQ with a reference, or an ERR_PTR.
+ * Context: may sleep.  Return: the SRQ with a reference, or an ERR_PTR; -ENOMEM also if
+ * dat_locked_charge() refuses the memory of the SRQ.
  */
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data)
@@ -113,6 +114,10 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 	dat_queue_init(&srq->q, &srq->obj, entries);
 	dat_epring_bind(&srq->ring, NULL, &srq->q);
 	ret = srq_alloc_slots(srq, min3(entries, limits->max_srq_dto, limits->max_recvs));
+	if (ret)
+		goto err_abort;
+	ret = dat_locked_charge(&srq->locked, pz->obj.ia,
+				dat_locked_bytes(srq->window, DAT_LOCKED_RECV, max_iov));
 	if (ret)
 		goto err_abort;
 	ret = pz->obj.ia->dev->ops->srq_init(srq, srq->window, max_iov);
@@ -517,6 +522,7 @@ static void srq_shutdown(struct dat_obj *obj)
 	srq->live = false;
 	spin_unlock_bh(&srq->lock);
 	obj->ia->dev->ops->srq_exit(srq);
+	dat_locked_uncharge(&srq->locked);
 	/*
 	 * The work item queues events to the async EVD, which a close of the IA frees after this
 	 * shutdown.

@@ -4,6 +4,7 @@
 #ifndef _DAT_SRQ_H
 #define _DAT_SRQ_H
 
+#include "core/locked.h"
 #include "core/queue.h"
 
 struct dat_pz;
@@ -13,6 +14,7 @@ struct dat_pz;
  * @obj: base object; its users are EPs
  * @pz: protection zone, held with dat_obj_use()
  * @max_iov: largest number of segments of a buffer
+ * @locked: charge of the transport's SRQ
  * @lock: lock of all members from @ring to @sge
  * @ring: memory of the ring, which the owner of the SRQ may map
  * @q: queue of the posted buffers
@@ -35,6 +37,7 @@ struct dat_srq {
 	struct dat_obj		obj;
 	struct dat_pz		*pz;
 	u32			max_iov;
+	struct dat_locked	locked;
 	spinlock_t		lock;		/* ring to sge */
 	struct dat_epring	ring;
 	struct dat_queue	q;

@@ -12,7 +12,9 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 
-#define NOBODY	65534
+#define NOBODY		65534
+#define DEEP		4096	/* receives of a long queue */
+#define QUEUE_MEMORY	64	/* default of the parameter "queue_memory", in MiB */
 
 /* Returns the number after @key in a /proc file, or -1. */
 static long proc_number(const char *path, const char *key)
@@ -157,6 +159,98 @@ TEST_F(memlock, a_limit_of_0_is_ENOMEM)
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
 	ASSERT_EQ(0, seteuid(NOBODY));
 	EXPECT_EQ(-ENOMEM, t_lmr(&self->f, self->pz, 4096, T_PRIV_ALL, &m));
+}
+
+/* Connect an EP to a port where nobody listens. */
+static int try_connect(struct t_file *f, const struct t_ep *ep)
+{
+	return t_connect(f, ep, T_QUAL + 1, NULL, 0);
+}
+
+FIXTURE(queues) {
+	struct t_pair p;
+	struct t_ep deep[2];
+};
+
+FIXTURE_SETUP(queues)
+{
+	struct dat_ep_create arg;
+	struct t_pair *p = &self->p;
+	struct rlimit none = { 0, 0 };
+	int i;
+
+	ASSERT_EQ(0, t_pair_open(p));
+	for (i = 0; i < 2; i++) {
+		arg = (struct dat_ep_create) {
+			.size = sizeof(arg), .pz = p->pz, .connect_evd = p->evd[0].id,
+			.max_recv = DEEP, .max_recv_iov = 1,
+		};
+		ASSERT_EQ(0, t_any_ep(&p->f, &arg, &self->deep[i]));
+	}
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &none));
+	ASSERT_EQ(0, seteuid(NOBODY));
+}
+
+static int set_queue_memory(uint32_t mib)
+{
+	int ret = seteuid(0);
+
+	if (!ret)
+		ret = t_set_param("queue_memory", mib);
+	return ret ? ret : seteuid(NOBODY);
+}
+
+FIXTURE_TEARDOWN(queues)
+{
+	EXPECT_EQ(0, set_queue_memory(QUEUE_MEMORY));
+	EXPECT_EQ(0, seteuid(0));
+	t_pair_close(&self->p);
+}
+
+TEST_F(queues, of_srqs_are_charged_and_given_back)
+{
+	struct t_pair *p = &self->p;
+	struct t_srq srq = { 0 };
+	int n = 0, ret;
+
+	ASSERT_EQ(0, set_queue_memory(0));
+	EXPECT_EQ(-ENOMEM, t_srq(&p->f, p->pz, DEEP, &srq));
+	/* An SRQ with DEEP buffers takes 1 MiB. */
+	ASSERT_EQ(0, set_queue_memory(4));
+	while (!(ret = t_srq(&p->f, p->pz, DEEP, &srq)) && n < 8)
+		n++;
+	EXPECT_EQ(-ENOMEM, ret);
+	EXPECT_LE(3, n);
+	EXPECT_GE(4, n);
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
+	EXPECT_EQ(0, t_srq(&p->f, p->pz, DEEP, &srq));
+}
+
+/* The queues of a connection with DEEP receives take more than 1 MiB and less than 2 MiB. */
+TEST_F_TIMEOUT(queues, of_connections_are_charged_and_given_back, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int i;
+
+	ASSERT_EQ(0, set_queue_memory(1));
+	EXPECT_EQ(-ENOMEM, try_connect(&p->f, &self->deep[0]));
+	EXPECT_EQ(0, self->deep[0].st->state);
+	ASSERT_EQ(0, set_queue_memory(2));
+	ASSERT_EQ(0, try_connect(&p->f, &self->deep[0]));
+	EXPECT_EQ(-ENOMEM, try_connect(&p->f, &self->deep[1]));
+	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_NON_PEER_REJECTED, eqe.type);
+	/* The driver frees the queues a moment after the event. */
+	for (i = 0; i < T_WAIT_MS / 100 && try_connect(&p->f, &self->deep[1]); i++)
+		usleep(100000);
+	EXPECT_GT(T_WAIT_MS / 100, i);
+}
+
+/* Plain use needs no locked memory beyond that of its registrations. */
+TEST_F_TIMEOUT(queues, of_plain_connections_need_no_limit, 60)
+{
+	EXPECT_EQ(0, t_pair_connect(&self->p));
 }
 
 TEST_F_TIMEOUT(memlock, a_killed_process_gives_back, 60)

@@ -169,6 +169,16 @@ void du_unmap(struct du_map *map)
 	map->va = NULL;
 }
 
+void du_explain_queue_memory(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &lim) || lim.rlim_cur == RLIM_INFINITY)
+		return;
+	du_log(DU_LOG_ERROR, "cannot make queues: out of memory, a limit of the adapter, or more than the limit of locked memory, %llu, and the parameter queue_memory of dat.ko allow; raise the limit with 'ulimit -l'",
+	       (unsigned long long)lim.rlim_cur);
+}
+
 void du_explain_memlock(uint64_t length)
 {
 	struct rlimit lim;

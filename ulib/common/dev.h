@@ -74,4 +74,7 @@ int du_explain_files(int err);
 /* Log how to raise RLIMIT_MEMLOCK.  Called when @length bytes could not be registered. */
 void du_explain_memlock(uint64_t length);
 
+/* Log how to raise the limit of the memory of queues.  Called when a queue could not be made. */
+void du_explain_queue_memory(void);
+
 #endif /* DU_DEV_H */

@@ -60,6 +60,9 @@ static DAT_RETURN connect_error(const struct udat_ep *ep, int err)
 		return udat_state_error(udat_ep_state(ep));
 	case ENETUNREACH:
 		return DAT_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
+	case ENOMEM:
+		du_explain_queue_memory();
+		return dat_err_from_errno(err);
 	default:
 		return dat_err_from_errno(err);
 	}

@@ -95,6 +95,9 @@ static DAT_RETURN accept_error(const struct udat_ep *ep, int err)
 		return udat_state_error(udat_ep_state(ep));
 	case ENOENT:
 		return BAD_CR;
+	case ENOMEM:
+		du_explain_queue_memory();
+		return dat_err_from_errno(err);
 	default:
 		return dat_err_from_errno(err);
 	}

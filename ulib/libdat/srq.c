@@ -56,9 +56,12 @@ static DAT_RETURN srq_make(struct udat_srq *srq, const DAT_SRQ_ATTR *attr)
 	int ret;
 
 	ret = du_ioctl(srq->obj.ia->fd, DAT_IOC_SRQ_CREATE, &arg);
+	if (ret == -ENOMEM) {
+		du_explain_queue_memory();
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+	}
 	if (ret)
-		return ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ) :
-					dat_err_from_errno(-ret);
+		return dat_err_from_errno(-ret);
 	srq->obj.id = arg.id;
 	srq->attr.max_recv_iov = attr->max_recv_iov;
 	rc = srq_map(srq, &arg);

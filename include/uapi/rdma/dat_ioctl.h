@@ -28,7 +28,8 @@
  *   ENOENT        no object of the required type has this id; no such adapter
  *   EFAULT        the argument or memory to be registered is not accessible; memory to
  *                 be registered with a write privilege is not writable
- *   ENOMEM        no memory; the call would exceed RLIMIT_MEMLOCK or an adapter limit
+ *   ENOMEM        no memory; the call would exceed RLIMIT_MEMLOCK, the limit of the memory
+ *                 of queues, or an adapter limit
  *   EPERM         the file belongs to another address space; a qualifier below 1024
  *                 without CAP_NET_BIND_SERVICE; a status page mapped for writing; an
  *                 LMR that lacks a privilege

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
+/* Charges of device queues to the locked memory of a user. */
+#ifndef _DAT_LOCKED_H
+#define _DAT_LOCKED_H
+
+#include <linux/types.h>
+
+struct dat_ia;
+struct user_struct;
+
+/* Bytes of an entry without its segments, as common devices store it. */
+#define DAT_LOCKED_REQUEST	128
+#define DAT_LOCKED_RECV		64
+#define DAT_LOCKED_CQE		64
+
+/**
+ * struct dat_locked - charge of queues to a user's locked memory
+ * @user: user, with a reference; NULL if nothing is charged
+ * @pages: number of pages
+ */
+struct dat_locked {
+	struct user_struct	*user;
+	unsigned long		pages;
+};
+
+u64 dat_locked_bytes(u32 entries, u32 size, u32 iov);
+int dat_locked_charge(struct dat_locked *l, const struct dat_ia *ia, u64 bytes);
+void dat_locked_uncharge(struct dat_locked *l);
+
+#endif /* _DAT_LOCKED_H */
