@@ -10,6 +10,7 @@
 #define _LINUX_KDAT_TYPES_H
 
 #include <linux/build_bug.h>
+#include <linux/in6.h>
 #include <linux/socket.h>
 #include <linux/stddef.h>
 #include <linux/types.h>
@@ -38,6 +39,8 @@ typedef u64			DAT_PORT_QUAL;
 typedef u32			DAT_LMR_CONTEXT;	/* key of memory on this IA */
 typedef u32			DAT_RMR_CONTEXT;	/* key of memory for the peer */
 typedef u32			DAT_TIMEOUT;	/* microseconds */
+typedef struct sockaddr		DAT_SOCK_ADDR;
+typedef struct sockaddr_in6	DAT_SOCK_ADDR6;
 typedef struct sockaddr		*DAT_IA_ADDRESS_PTR;	/* sockaddr_in or sockaddr_in6 */
 
 #define DAT_TIMEOUT_INFINITE	((DAT_TIMEOUT)~0)
@@ -141,6 +144,7 @@ typedef enum kdat_return_type {
 	DAT_PROTECTION_VIOLATION		= 0x000c0000,
 	DAT_QUEUE_EMPTY				= 0x000d0000,
 	DAT_QUEUE_FULL				= 0x000e0000,
+	DAT_TIMEOUT_EXPIRED			= 0x000f0000,	/* of uDAPL; no call returns it */
 	DAT_PROVIDER_ALREADY_REGISTERED		= 0x00100000,
 	DAT_PROVIDER_IN_USE			= 0x00110000,
 	DAT_INVALID_ADDRESS			= 0x00120000,
@@ -830,7 +834,8 @@ typedef u64	DAT_PROVIDER_ATTR_MASK;
 #define DAT_PROVIDER_FIELD_RMR_SCOPE_SUPPORTED			0x002000000ULL
 #define DAT_PROVIDER_FIELD_IS_INTERRUPT_SAFE			0x004000000ULL
 #define DAT_PROVIDER_FIELD_FMR_SUPPORTED			0x008000000ULL
-#define DAT_PROVIDER_FIELD_LMR_FOR_FMR_SCOPE_SUPPORTED		0x010000000ULL
+#define DAT_PROVIDER_FIELD_LMR_FOR_FMR_SCOPE			0x010000000ULL
+#define DAT_PROVIDER_FIELD_LMR_FOR_FMR_SCOPE_SUPPORTED		DAT_PROVIDER_FIELD_LMR_FOR_FMR_SCOPE
 #define DAT_PROVIDER_FIELD_HA_SUPPORTED				0x020000000ULL
 #define DAT_PROVIDER_FIELD_HA_LB				0x040000000ULL
 #define DAT_PROVIDER_FIELD_NUM_PROVIDER_SPECIFIC_ATTR		0x080000000ULL
@@ -1310,6 +1315,9 @@ typedef struct kdat_event {
 	DAT_EVENT_DATA		event_data;
 	DAT_UINT64		event_extension_data[8];
 } DAT_EVENT;
+
+/* Event of an upcall that passes none, which is the case with DAT_UPCALL_NORIFY. */
+#define DAT_EVENT_NULL	((const DAT_EVENT *)NULL)
 
 static_assert(sizeof(DAT_CONTEXT) == 8);
 static_assert(sizeof(DAT_UPCALL_OBJECT) == 16);

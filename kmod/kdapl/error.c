@@ -84,6 +84,7 @@ DAT_RETURN kdat_state_error(DAT_EP_STATE state)
 
 static const char *const type_names[] = {
 	DAT_ERROR_TYPES(TYPE)
+	TYPE(TIMEOUT_EXPIRED)
 	TYPE(RESERVED_LMR)
 	TYPE(PORT_IN_USE)
 	TYPE(COMM_NOT_SUPPORTED)

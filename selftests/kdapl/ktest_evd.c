@@ -162,7 +162,7 @@ static void switching_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN
 {
 	struct switching *s = data;
 
-	if (event)
+	if (event != DAT_EVENT_NULL)
 		kt_box_upcall(&s->box, event, more);
 	else
 		dat_evd_modify_upcall(s->evd, s->policy, DAT_UPCALL_SAME,

@@ -6,6 +6,12 @@
 
 #include "ktest.h"
 
+/* Names and values of the kDAPL that was published with DAT 2.0. */
+static_assert(DAT_TIMEOUT_EXPIRED == 0x000f0000);
+static_assert(DAT_PROVIDER_FIELD_LMR_FOR_FMR_SCOPE == 0x010000000ULL);
+static_assert(sizeof(DAT_SOCK_ADDR) == sizeof(struct sockaddr));
+static_assert(sizeof(DAT_SOCK_ADDR6) == sizeof(struct sockaddr_in6));
+
 static void ia_query_fills_the_attributes(struct ktest *t)
 {
 	DAT_PROVIDER_ATTR *pa = kzalloc(sizeof(*pa), GFP_KERNEL);
@@ -121,6 +127,8 @@ static void errors_have_names(struct ktest *t)
 			      &major, &minor));
 	KT_TRUE(t, !strcmp(major, "DAT_INVALID_HANDLE"));
 	KT_TRUE(t, !strcmp(minor, "DAT_INVALID_HANDLE_EP"));
+	KT_OK(t, dat_strerror(DAT_CLASS_ERROR | DAT_TIMEOUT_EXPIRED, &major, &minor));
+	KT_TRUE(t, !strcmp(major, "DAT_TIMEOUT_EXPIRED") && !*minor);
 	KT_TYPE(t, dat_strerror(0x3ffe0000, &major, &minor), DAT_INVALID_PARAMETER);
 }
 
