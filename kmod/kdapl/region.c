@@ -126,7 +126,7 @@ struct sg_walk {
 
 static bool sg_walk_begin(struct sg_walk *w, const DAT_PLATFORM_MEMORY *mem)
 {
-	if (!mem || !mem->sg)
+	if (!mem)
 		return false;
 	*w = (struct sg_walk) { .sg = mem->sg, .left = mem->nents, .skip = mem->offset };
 	return true;

@@ -72,7 +72,9 @@ void ktest_goes_beside_a_close(struct ktest *t);
 } while (0)
 #define KT_TRUE(t, cond)	KT_EQ(t, !!(cond), true)
 #define KT_OK(t, call)		KT_EQ(t, call, DAT_SUCCESS)
-#define KT_TYPE(t, call, type)	KT_EQ(t, DAT_GET_TYPE(call), type)
+/* The whole code is compared: the subtype tells the consumer which argument or handle is wrong. */
+#define KT_CODE(t, call, type, subtype)						\
+	KT_EQ(t, call, DAT_CLASS_ERROR | (type) | (subtype))
 
 #define KT_WAIT		(10 * HZ)
 

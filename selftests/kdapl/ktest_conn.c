@@ -157,7 +157,8 @@ static void pair_connect(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_cr_query(arrival(p, 0)->cr_handle, DAT_CR_FIELD_ALL, &cr));
 	KT_TRUE(t, cr.private_data && !strcmp(cr.private_data, "hello"));
 	KT_OK(t, dat_cr_accept(arrival(p, 0)->cr_handle, p->b, 4, "yes"));
-	KT_TYPE(t, dat_cr_reject(arrival(p, 0)->cr_handle, 0, NULL), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_cr_reject(arrival(p, 0)->cr_handle, 0, NULL), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_CR);
 	KT_TRUE(t, kt_box_wait(&p->conn) && kt_box_wait(&p->conn));
 	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_ESTABLISHED), 2);
 	KT_OK(t, dat_ep_get_status(p->a, &state, NULL, NULL));
@@ -232,7 +233,8 @@ static void disconnect(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_ep_reset(p->a));
 	KT_OK(t, dat_ep_get_status(p->a, &state, NULL, NULL));
 	KT_EQ(t, state, DAT_EP_STATE_UNCONNECTED);
-	KT_TYPE(t, dat_ep_post_send(p->a, 0, NULL, cookie(302), 0), DAT_INVALID_STATE);
+	KT_CODE(t, dat_ep_post_send(p->a, 0, NULL, cookie(302), 0), DAT_INVALID_STATE,
+		DAT_INVALID_STATE_EP_UNCONNECTED);
 }
 
 /* Make a pair, connect it and run @fn with it. */
@@ -268,23 +270,30 @@ static void bad_posts(struct ktest *t, struct pair *p)
 	DAT_RMR_TRIPLET rmr = { .virtual_address = 1 };
 	int i;
 
-	KT_TYPE(t, dat_ep_post_send(p->a, -1, NULL, cookie(1), 0), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_ep_post_send(p->a, 1, NULL, cookie(1), 0), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_ep_post_send(p->a, 1000, &seg, cookie(1), 0), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_ep_post_send(p->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION);
-	KT_TYPE(t, dat_ep_post_send(p->a, 0, NULL, cookie(1), 0x80), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_ep_post_send(p->a, 0, NULL, cookie(1), DAT_COMPLETION_UNSIGNALLED_FLAG),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_ep_post_recv(p->a, 0, NULL, cookie(1), DAT_COMPLETION_SUPPRESS_FLAG),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_ep_post_rdma_write(p->a, 0, NULL, cookie(1), NULL, 0),
-		DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_ep_post_send(p->a, -1, NULL, cookie(1), 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
+	KT_CODE(t, dat_ep_post_send(p->a, 1, NULL, cookie(1), 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
+	KT_CODE(t, dat_ep_post_send(p->a, 1000, &seg, cookie(1), 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
+	KT_CODE(t, dat_ep_post_send(p->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION,
+		DAT_PRIVILEGES_READ);
+	KT_CODE(t, dat_ep_post_send(p->a, 0, NULL, cookie(1), 0x80), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG5);
+	KT_CODE(t, dat_ep_post_send(p->a, 0, NULL, cookie(1), DAT_COMPLETION_UNSIGNALLED_FLAG),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	KT_CODE(t, dat_ep_post_recv(p->a, 0, NULL, cookie(1), DAT_COMPLETION_SUPPRESS_FLAG),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	KT_CODE(t, dat_ep_post_rdma_write(p->a, 0, NULL, cookie(1), NULL, 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG5);
 	rmr.segment_length = 1;
-	KT_TYPE(t, dat_ep_post_rdma_read(p->a, 0, NULL, cookie(1), &rmr, 0), DAT_LENGTH_ERROR);
+	KT_CODE(t, dat_ep_post_rdma_read(p->a, 0, NULL, cookie(1), &rmr, 0), DAT_LENGTH_ERROR,
+		DAT_NO_SUBTYPE);
 	for (i = 0; i < 1024; i++)
 		if (dat_ep_post_recv(p->a, 0, NULL, cookie(1), 0))
 			break;
-	KT_TYPE(t, dat_ep_post_recv(p->a, 0, NULL, cookie(1), 0), DAT_INSUFFICIENT_RESOURCES);
+	KT_CODE(t, dat_ep_post_recv(p->a, 0, NULL, cookie(1), 0), DAT_INSUFFICIENT_RESOURCES,
+		DAT_RESOURCE_TEP);
 }
 
 static void bad_posts_are_refused(struct ktest *t)
@@ -306,8 +315,8 @@ static void large_qualifier(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_psp_create(t->ia, LARGE_QUAL, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
 	KT_OK(t, dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param));
 	KT_EQ(t, param.conn_qual, LARGE_QUAL);
-	KT_TYPE(t, dat_psp_create(t->ia, LARGE_PORT, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &other),
-		DAT_CONN_QUAL_IN_USE);
+	KT_CODE(t, dat_psp_create(t->ia, LARGE_PORT, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &other),
+		DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE);
 	KT_OK(t, start_at(p, LARGE_QUAL, DAT_QOS_BEST_EFFORT));
 	KT_TRUE(t, kt_box_wait(&p->cr));
 	KT_EQ(t, arrival(p, 0)->conn_qual, LARGE_QUAL);
@@ -323,9 +332,9 @@ static void qualities_of_service(struct ktest *t, struct pair *p)
 	};
 	unsigned int i;
 
-	KT_TYPE(t, start_at(p, QUAL, DAT_QOS_LOW_LATENCY | DAT_QOS_PREMIUM),
-		DAT_MODEL_NOT_SUPPORTED);
-	KT_TYPE(t, start_at(p, QUAL, 2 * DAT_QOS_PREMIUM), DAT_MODEL_NOT_SUPPORTED);
+	KT_CODE(t, start_at(p, QUAL, DAT_QOS_LOW_LATENCY | DAT_QOS_PREMIUM),
+		DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	KT_CODE(t, start_at(p, QUAL, 2 * DAT_QOS_PREMIUM), DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	for (i = 0; i < ARRAY_SIZE(qos); i++) {
 		/*
 		 * No service point listens at QUAL.  The event NON_PEER_REJECTED shows that a
@@ -338,13 +347,26 @@ static void qualities_of_service(struct ktest *t, struct pair *p)
 	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_NON_PEER_REJECTED), ARRAY_SIZE(qos));
 }
 
+static void out_of_reach(struct ktest *t, struct pair *p)
+{
+	DAT_SOCK_ADDR6 loopback = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	DAT_SOCK_ADDR unknown = { .sa_family = AF_UNIX };
+
+	KT_CODE(t, dat_ep_connect(p->a, (struct sockaddr *)&loopback, QUAL, 1000000, 0, NULL,
+				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
+	KT_CODE(t, dat_ep_connect(p->a, &unknown, QUAL, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG),
+		DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
+}
+
 static void reject(struct ktest *t, struct pair *p)
 {
 	DAT_PSP_HANDLE psp;
 
 	KT_OK(t, dat_psp_create(t->ia, QUAL, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
-	KT_TYPE(t, dat_psp_create(t->ia, QUAL, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
-		DAT_CONN_QUAL_IN_USE);
+	KT_CODE(t, dat_psp_create(t->ia, QUAL, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE);
 	KT_OK(t, start(p, p->a, ""));
 	KT_TRUE(t, kt_box_wait(&p->cr));
 	KT_OK(t, dat_cr_reject(arrival(p, 0)->cr_handle, 0, NULL));
@@ -385,6 +407,11 @@ static void unconnected(struct ktest *t, void (*fn)(struct ktest *t, struct pair
 	pair_free(p);
 }
 
+static void addresses_out_of_reach_are_refused(struct ktest *t)
+{
+	unconnected(t, out_of_reach);
+}
+
 static void requests_are_rejected(struct ktest *t)
 {
 	unconnected(t, reject);
@@ -419,9 +446,10 @@ static void reserved(struct ktest *t, struct pair *p)
 	      DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EP_RESERVED);
 	KT_EQ(t, dat_ep_reset(p->b),
 	      DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EP_RESERVED);
-	KT_TYPE(t, dat_rsp_create(t->ia, QUAL + 1, p->b, p->cr_evd, &again), DAT_INVALID_STATE);
-	KT_TYPE(t, start(p, p->b, ""), DAT_INVALID_STATE);
-	KT_TYPE(t, dat_psp_free(rsp), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_rsp_create(t->ia, QUAL + 1, p->b, p->cr_evd, &again), DAT_INVALID_STATE,
+		DAT_INVALID_STATE_EP_RESERVED);
+	KT_CODE(t, start(p, p->b, ""), DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED);
+	KT_CODE(t, dat_psp_free(rsp), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
 	KT_OK(t, start(p, p->a, ""));
 	KT_TRUE(t, kt_box_wait(&p->cr));
 	KT_TRUE(t, arrival(p, 0)->sp_handle.rsp_handle == rsp);
@@ -440,7 +468,8 @@ static void reserved(struct ktest *t, struct pair *p)
 	      DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_EP_PASSCONNPENDING);
 	KT_OK(t, dat_cr_query(arrival(p, 0)->cr_handle, DAT_CR_FIELD_ALL, &cr));
 	KT_TRUE(t, cr.local_ep_handle == p->b);
-	KT_TYPE(t, dat_cr_accept(arrival(p, 0)->cr_handle, p->b, 0, NULL), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_cr_accept(arrival(p, 0)->cr_handle, p->b, 0, NULL), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_EP);
 	KT_OK(t, dat_cr_accept(arrival(p, 0)->cr_handle, DAT_HANDLE_NULL, 0, NULL));
 	KT_TRUE(t, kt_box_wait(&p->conn) && kt_box_wait(&p->conn));
 	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_ESTABLISHED), 2);
@@ -578,8 +607,8 @@ static void common(struct ktest *t, struct pair *p)
 	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_ESTABLISHED), 2);
 	KT_OK(t, dat_csp_free(csp));
 	comm.type = SOCK_DGRAM;
-	KT_TYPE(t, dat_csp_create(t->ia, &comm, (struct sockaddr *)&any, p->cr_evd, &csp),
-		DAT_COMM_NOT_SUPPORTED);
+	KT_CODE(t, dat_csp_create(t->ia, &comm, (struct sockaddr *)&any, p->cr_evd, &csp),
+		DAT_COMM_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 }
 
 static void common_service_points_take_ports(struct ktest *t)
@@ -607,8 +636,8 @@ static void turn(struct ktest *t, struct pair *p)
 	pair_connect(t, p);
 	KT_TRUE(t, !t->failed);
 	KT_OK(t, make_ep(t, p, &c));
-	KT_TYPE(t, dat_ep_dup_connect(c, p->b, 5000000, 0, NULL, DAT_QOS_BEST_EFFORT),
-		DAT_INVALID_STATE);
+	KT_CODE(t, dat_ep_dup_connect(c, p->b, 5000000, 0, NULL, DAT_QOS_BEST_EFFORT),
+		DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED);
 }
 
 static DAT_RETURN take(DAT_EVD_HANDLE evd, DAT_EVENT *event)
@@ -684,10 +713,11 @@ static void shared(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_ep_free(p->b));
 	KT_OK(t, dat_ep_create_with_srq(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, srq,
 					&attr, &p->b));
-	KT_TYPE(t, dat_ep_post_recv(p->b, 0, NULL, cookie(1), 0), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_ep_post_recv(p->b, 0, NULL, cookie(1), 0), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_EP);
 	KT_OK(t, dat_ep_recv_query(p->b, &n, &span));
 	KT_TRUE(t, n == DAT_VALUE_UNKNOWN && span == DAT_VALUE_UNKNOWN);
-	KT_TYPE(t, dat_srq_free(srq), DAT_INVALID_STATE);
+	KT_CODE(t, dat_srq_free(srq), DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
 	KT_OK(t, dat_srq_post_recv(srq, 0, NULL, cookie(1)));
 	KT_OK(t, dat_srq_post_recv(srq, 0, NULL, cookie(2)));
 	KT_OK(t, dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
@@ -701,7 +731,7 @@ static void shared(struct ktest *t, struct pair *p)
 	KT_TRUE(t, dto && dto->ep_handle == p->b && dto->operation == DAT_DTO_RECEIVE);
 	KT_OK(t, dat_srq_resize(srq, 64));
 	KT_OK(t, dat_srq_set_lw(srq, 1));
-	KT_TYPE(t, dat_srq_set_lw(srq, 1000), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_srq_set_lw(srq, 1000), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 }
 
 static void shared_receives_are_taken(struct ktest *t)
@@ -982,7 +1012,7 @@ static void solicit(struct ktest *t, struct pair *p, struct kt_box *box, DAT_EVD
 	for (i = 0; i < SILENT; i++)
 		KT_EQ(t, box->events[i].event_data.dto_completion_event_data.user_cookie.as_64,
 		      i + 1);
-	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	KT_CODE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 }
 
 static void solicited(struct ktest *t, struct pair *p)
@@ -1046,13 +1076,13 @@ static void overfill(struct ktest *t, struct pair *p, DAT_EVD_HANDLE evd, int fi
 	 * lost.
 	 */
 	msleep(100);
-	KT_TYPE(t, dat_evd_dequeue(t->async, &event), DAT_QUEUE_EMPTY);
+	KT_CODE(t, dat_evd_dequeue(t->async, &event), DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	for (i = 0; i < 2; i++) {
 		KT_OK(t, dat_evd_dequeue(evd, &event));
 		KT_EQ(t, event.event_number, DAT_DTO_COMPLETION_EVENT);
 		KT_EQ(t, event.event_data.dto_completion_event_data.user_cookie.as_64, first + i);
 	}
-	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	KT_CODE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 }
 
 static void overflow(struct ktest *t, struct pair *p)
@@ -1092,7 +1122,7 @@ static void modify(struct ktest *t, struct pair *p)
 	KT_OK(t, modify);
 	KT_OK(t, again);
 	KT_TRUE(t, attr.max_request_dtos >= 200);
-	KT_TYPE(t, fixed, DAT_INVALID_PARAMETER);
+	KT_CODE(t, fixed, DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	pair_connect(t, p);
 	if (!t->failed)
 		transfer(t, p);
@@ -1197,7 +1227,8 @@ static void narrow(struct ktest *t, struct pair *p)
 		kthread_stop(poster);
 	kfree(param);
 	KT_OK(t, rc);
-	KT_TYPE(t, dat_ep_post_recv(p->a, WIDE, iov, cookie(1), 0), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_ep_post_recv(p->a, WIDE, iov, cookie(1), 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
 }
 
 static void posts_beside_a_modification_fit(struct ktest *t)
@@ -1235,9 +1266,11 @@ static void disconnect_beside_free(struct ktest *t, struct pair *p)
 	}
 	kthread_stop(task);
 	KT_OK(t, rc);
-	KT_TYPE(t, dat_ep_disconnect(p->a, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_STATE);
+	KT_CODE(t, dat_ep_disconnect(p->a, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_STATE,
+		DAT_INVALID_STATE_EP_UNCONNECTED);
 	KT_OK(t, dat_ep_free(p->a));
-	KT_TYPE(t, dat_ep_disconnect(p->a, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_ep_disconnect(p->a, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_EP);
 }
 
 static void freed_endpoints_are_not_disconnected(struct ktest *t)
@@ -1264,7 +1297,7 @@ static void close_ends_everything(struct ktest *t)
 	KT_OK(t, close);
 	KT_OK(t, reopen);
 	KT_EQ(t, p->conn.calls + p->dto.calls, calls);
-	KT_TYPE(t, dat_ep_free(p->a), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_ep_free(p->a), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	kfree(p);
 }
 
@@ -1274,6 +1307,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(disconnect_flushes),
 	KTEST(bad_posts_are_refused),
 	KTEST(requests_are_rejected),
+	KTEST(addresses_out_of_reach_are_refused),
 	KTEST(qualifiers_beyond_ports_are_reached),
 	KTEST(connections_have_a_quality_of_service),
 	KTEST(requests_nobody_is_told_of_are_refused),

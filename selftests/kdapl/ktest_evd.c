@@ -39,7 +39,7 @@ static void without_upcall_events_are_dequeued(struct ktest *t)
 
 	KT_OK(t, dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
 				 &evd));
-	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	KT_CODE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	KT_OK(t, post(evd, 1));
 	KT_OK(t, post(evd, 2));
 	KT_OK(t, dat_evd_dequeue(evd, &event));
@@ -48,9 +48,9 @@ static void without_upcall_events_are_dequeued(struct ktest *t)
 	KT_EQ(t, value_of(&event), 1);
 	KT_OK(t, dat_evd_dequeue(evd, &event));
 	KT_EQ(t, value_of(&event), 2);
-	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	KT_CODE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	KT_OK(t, dat_evd_free(evd));
-	KT_TYPE(t, dat_evd_free(evd), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_evd_free(evd), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 }
 
 static void full_queue_refuses_software_events(struct ktest *t)
@@ -63,12 +63,12 @@ static void full_queue_refuses_software_events(struct ktest *t)
 				 &evd));
 	for (i = 0; i < QLEN; i++)
 		KT_OK(t, post(evd, i));
-	KT_TYPE(t, post(evd, i), DAT_QUEUE_FULL);
+	KT_CODE(t, post(evd, i), DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
 	KT_OK(t, dat_evd_resize(evd, 2 * QLEN));
 	KT_OK(t, post(evd, i));
-	KT_TYPE(t, dat_evd_resize(evd, 1), DAT_INVALID_STATE);
-	KT_TYPE(t, dat_evd_resize(evd, 0), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_evd_resize(evd, 1 << 30), DAT_INSUFFICIENT_RESOURCES);
+	KT_CODE(t, dat_evd_resize(evd, 1), DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	KT_CODE(t, dat_evd_resize(evd, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	KT_CODE(t, dat_evd_resize(evd, 1 << 30), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	for (i = 0; i <= QLEN; i++) {
 		KT_OK(t, dat_evd_dequeue(evd, &event));
 		KT_EQ(t, value_of(&event), i);
@@ -105,7 +105,7 @@ static void single_upcall_brings_events_in_order(struct ktest *t)
 		KT_TRUE(t, box->events[i].evd_handle == evd);
 	}
 	KT_TRUE(t, box->atomic);
-	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	kfree(box);
 }
 
@@ -143,7 +143,7 @@ static void notification_takes_nothing_and_comes_once(struct ktest *t)
 	KT_OK(t, dat_evd_dequeue(evd, &event));
 	KT_OK(t, dat_evd_dequeue(evd, &event));
 	KT_EQ(t, value_of(&event), 2);
-	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	KT_CODE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	KT_OK(t, post(evd, 3));
 	KT_TRUE(t, kt_box_wait(box));
 	KT_EQ(t, box->calls, 2);
@@ -212,8 +212,9 @@ static void modification_says_whether_queued_events_count(struct ktest *t)
 	KT_OK(t, dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
 				 &evd));
 	KT_OK(t, post(evd, 1));
-	KT_TYPE(t, dat_evd_modify_upcall(evd, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_SAME,
-					 DAT_UPCALL_INVOC_NEW), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_evd_modify_upcall(evd, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_SAME,
+					 DAT_UPCALL_INVOC_NEW), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	KT_OK(t, dat_evd_modify_upcall(evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 				       DAT_UPCALL_INVOC_NEW));
 	msleep(50);
@@ -271,9 +272,9 @@ static void teardown_waits_but_not_for_itself(struct ktest *t)
 	KT_OK(t, dat_evd_modify_upcall(slow.evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				       DAT_UPCALL_INVOC_NEW));
 	KT_TRUE(t, READ_ONCE(slow.ended));
-	KT_TYPE(t, slow.teardown, DAT_INVALID_STATE);
-	KT_TYPE(t, slow.free, DAT_INVALID_STATE);
-	KT_TYPE(t, slow.close, DAT_INVALID_STATE);
+	KT_CODE(t, slow.teardown, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+	KT_CODE(t, slow.free, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+	KT_CODE(t, slow.close, DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
 	KT_OK(t, dat_evd_free(slow.evd));
 }
 
@@ -315,11 +316,11 @@ static void upcalls_in_softirq_may_not_sleep(struct ktest *t)
 		      &w->evd));
 	KT_OK(t, post(w->evd, 1));
 	KT_TRUE(t, wait_for_completion_timeout(&w->done, KT_WAIT));
-	KT_TYPE(t, w->free, DAT_INVALID_STATE);
-	KT_TYPE(t, w->resize, DAT_INVALID_STATE);
-	KT_TYPE(t, w->create, DAT_INVALID_STATE);
-	KT_TYPE(t, w->close, DAT_INVALID_STATE);
-	KT_TYPE(t, w->open, DAT_INVALID_STATE);
+	KT_CODE(t, w->free, DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	KT_CODE(t, w->resize, DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	KT_CODE(t, w->create, DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	KT_CODE(t, w->close, DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	KT_CODE(t, w->open, DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	KT_OK(t, dat_evd_free(w->evd));
 	kfree(w);
 }
@@ -338,10 +339,10 @@ static void nothing_is_called_with_interrupts_disabled(struct ktest *t)
 	get = dat_evd_dequeue(evd, &event);
 	made = dat_pz_create(t->ia, &pz);
 	local_irq_enable();
-	KT_TYPE(t, put, DAT_INVALID_STATE);
-	KT_TYPE(t, get, DAT_INVALID_STATE);
-	KT_TYPE(t, made, DAT_INVALID_STATE);
-	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+	KT_CODE(t, put, DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	KT_CODE(t, get, DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	KT_CODE(t, made, DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	KT_CODE(t, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 }
 
 static int free_slow(void *data)
@@ -381,7 +382,7 @@ static void close_waits_for_an_upcall_beside_a_free(struct ktest *t)
 	KT_OK(t, close);
 	KT_TRUE(t, ended);
 	KT_OK(t, slow.freed);
-	KT_TYPE(t, slow.close, DAT_INVALID_STATE);
+	KT_CODE(t, slow.close, DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
 }
 
 /* State of an upcall that re-enables itself and queues another event. */
@@ -459,10 +460,11 @@ static void crowd(struct ktest *t, DAT_EVD_HANDLE *evds)
 	/* Free the younger EVDs, which leaves cache slots empty, then look up the older EVDs. */
 	for (i = CROWD / 2; i < CROWD; i++) {
 		KT_OK(t, dat_evd_free(evds[i]));
-		KT_TYPE(t, dat_evd_dequeue(evds[i], &event), DAT_INVALID_HANDLE);
+		KT_CODE(t, dat_evd_dequeue(evds[i], &event), DAT_INVALID_HANDLE,
+			DAT_INVALID_HANDLE1);
 	}
 	for (i = 0; i < CROWD / 2; i++)
-		KT_TYPE(t, dat_evd_dequeue(evds[i], &event), DAT_QUEUE_EMPTY);
+		KT_CODE(t, dat_evd_dequeue(evds[i], &event), DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 }
 
 static void handles_are_found_in_a_crowd(struct ktest *t)
@@ -485,8 +487,8 @@ static void handles_end_with_their_ia(struct ktest *t)
 				 &evd));
 	KT_OK(t, post(evd, 1));
 	KT_OK(t, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
-	KT_TYPE(t, dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE);
-	KT_TYPE(t, post(evd, 1), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	KT_CODE(t, post(evd, 1), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 }
 
 #define HUB_EVDS	3
@@ -580,20 +582,20 @@ static void bad_arguments_of_evds_are_refused(struct ktest *t)
 	DAT_UPCALL_OBJECT none = DAT_UPCALL_NULL;
 	DAT_EVD_HANDLE evd;
 
-	KT_TYPE(t, dat_evd_kcreate(t->ia, 0, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &evd),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_evd_kcreate(t->ia, 1 << 30, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG,
-				   &evd), DAT_INSUFFICIENT_RESOURCES);
-	KT_TYPE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_TEARDOWN, NULL, DAT_EVD_DTO_FLAG, &evd),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_MANY, &none, DAT_EVD_DTO_FLAG, &evd),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_DISABLE, NULL, 0x400, &evd),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, NULL),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, post(t->async, 1), DAT_INVALID_HANDLE);
-	KT_TYPE(t, dat_evd_free(t->async), DAT_INVALID_STATE);
+	KT_CODE(t, dat_evd_kcreate(t->ia, 0, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &evd),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	KT_CODE(t, dat_evd_kcreate(t->ia, 1 << 30, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG,
+				   &evd), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	KT_CODE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_TEARDOWN, NULL, DAT_EVD_DTO_FLAG, &evd),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	KT_CODE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_MANY, &none, DAT_EVD_DTO_FLAG, &evd),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	KT_CODE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_DISABLE, NULL, 0x400, &evd),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	KT_CODE(t, dat_evd_kcreate(t->ia, 8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, NULL),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	KT_CODE(t, post(t->async, 1), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	KT_CODE(t, dat_evd_free(t->async), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
 }
 
 const struct ktest_case ktest_evd[] = {

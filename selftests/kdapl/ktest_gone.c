@@ -73,19 +73,22 @@ static void check(struct ktest *t, struct gone *g)
 	WRITE_ONCE(ktest_ready, true);
 	KT_TRUE(t, kt_box_wait(&g->async));
 	KT_EQ(t, g->async.events[0].event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-	KT_TYPE(t, until_gone(t), DAT_INTERNAL_ERROR);
-	KT_TYPE(t, dat_ep_post_recv(g->ep, 0, NULL, cookie, 0), DAT_INTERNAL_ERROR);
-	KT_TYPE(t, dat_ep_get_status(g->ep, &state, NULL, NULL), DAT_INTERNAL_ERROR);
-	KT_TYPE(t, dat_ep_reset(g->ep), DAT_INTERNAL_ERROR);
+	KT_CODE(t, until_gone(t), DAT_INTERNAL_ERROR, DAT_RESOURCE_DEVICE);
+	KT_CODE(t, dat_ep_post_recv(g->ep, 0, NULL, cookie, 0), DAT_INTERNAL_ERROR,
+		DAT_RESOURCE_DEVICE);
+	KT_CODE(t, dat_ep_get_status(g->ep, &state, NULL, NULL), DAT_INTERNAL_ERROR,
+		DAT_RESOURCE_DEVICE);
+	KT_CODE(t, dat_ep_reset(g->ep), DAT_INTERNAL_ERROR, DAT_RESOURCE_DEVICE);
 	KT_OK(t, dat_evd_post_se(g->evd, &event));
 	KT_TRUE(t, kt_box_wait(&g->soft));
 	KT_OK(t, dat_evd_modify_upcall(g->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				       DAT_UPCALL_INVOC_NEW));
 	KT_OK(t, dat_ep_free(g->ep));
-	KT_TYPE(t, dat_ep_free(g->ep), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_ep_free(g->ep), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	KT_OK(t, dat_evd_free(g->evd));
 	KT_OK(t, dat_evd_free(g->conn));
-	KT_TYPE(t, dat_ia_close(t->ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+	KT_CODE(t, dat_ia_close(t->ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE,
+		DAT_INVALID_STATE_IA_IN_USE);
 	KT_OK(t, dat_pz_free(g->pz));
 	KT_OK(t, dat_ia_close(t->ia, DAT_CLOSE_GRACEFUL_FLAG));
 	t->ia = DAT_HANDLE_NULL;

@@ -39,10 +39,11 @@ static void unknown_adapter_is_not_found(struct ktest *t)
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
 
-	KT_TYPE(t, dat_ia_open("nobody", 8, &async, &ia), DAT_PROVIDER_NOT_FOUND);
-	KT_TYPE(t, dat_ia_openv(ktest_device, 8, &async, &ia, 9, 0, DAT_FALSE),
-		DAT_PROVIDER_NOT_FOUND);
-	KT_TYPE(t, dat_ia_open(NULL, 8, &async, &ia), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_ia_open("nobody", 8, &async, &ia), DAT_PROVIDER_NOT_FOUND,
+		DAT_NAME_NOT_REGISTERED);
+	KT_CODE(t, dat_ia_openv(ktest_device, 8, &async, &ia, 9, 0, DAT_FALSE),
+		DAT_PROVIDER_NOT_FOUND, DAT_MAJOR_NOT_FOUND);
+	KT_CODE(t, dat_ia_open(NULL, 8, &async, &ia), DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 }
 
 static void registry_lists_the_adapter(struct ktest *t)
@@ -75,20 +76,22 @@ static void bad_handles_are_invalid(struct ktest *t)
 	for (i = 0; i < ARRAY_SIZE(garbage); i++) {
 		DAT_HANDLE h = (DAT_HANDLE)(uintptr_t)garbage[i];
 
-		KT_TYPE(t, dat_pz_free(h), DAT_INVALID_HANDLE);
-		KT_TYPE(t, dat_evd_dequeue(h, &event), DAT_INVALID_HANDLE);
-		KT_TYPE(t, dat_ep_get_status(h, &state, NULL, NULL), DAT_INVALID_HANDLE);
-		KT_TYPE(t, dat_ia_close(h, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE);
-		KT_TYPE(t, dat_get_handle_type(h, &type), DAT_INVALID_HANDLE);
+		KT_CODE(t, dat_pz_free(h), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		KT_CODE(t, dat_evd_dequeue(h, &event), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+		KT_CODE(t, dat_ep_get_status(h, &state, NULL, NULL), DAT_INVALID_HANDLE,
+			DAT_INVALID_HANDLE_EP);
+		KT_CODE(t, dat_ia_close(h, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE,
+			DAT_INVALID_HANDLE_IA);
+		KT_CODE(t, dat_get_handle_type(h, &type), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	}
 	KT_OK(t, dat_pz_create(t->ia, &pz));
-	KT_TYPE(t, dat_evd_free(pz), DAT_INVALID_HANDLE);
-	KT_TYPE(t, dat_pz_create(pz, &pz), DAT_INVALID_HANDLE);
-	KT_TYPE(t, dat_pz_free(t->async), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_evd_free(pz), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	KT_CODE(t, dat_pz_create(pz, &pz), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	KT_CODE(t, dat_pz_free(t->async), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 	KT_OK(t, dat_get_handle_type(pz, &type));
 	KT_EQ(t, type, DAT_HANDLE_TYPE_PZ);
 	KT_OK(t, dat_pz_free(pz));
-	KT_TYPE(t, dat_pz_free(pz), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_pz_free(pz), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 	KT_OK(t, dat_get_handle_type(t->ia, &type));
 	KT_EQ(t, type, DAT_HANDLE_TYPE_IA);
 }
@@ -112,11 +115,13 @@ static void graceful_close_wants_an_empty_ia(struct ktest *t)
 
 	KT_OK(t, dat_ia_open(ktest_device, 8, &async, &ia));
 	KT_OK(t, dat_pz_create(ia, &pz));
-	KT_TYPE(t, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+	KT_CODE(t, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE,
+		DAT_INVALID_STATE_IA_IN_USE);
 	KT_OK(t, dat_pz_free(pz));
 	KT_OK(t, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	KT_TYPE(t, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE);
-	KT_TYPE(t, dat_pz_create(ia, &pz), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_IA);
+	KT_CODE(t, dat_pz_create(ia, &pz), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 }
 
 static void errors_have_names(struct ktest *t)
@@ -129,7 +134,8 @@ static void errors_have_names(struct ktest *t)
 	KT_TRUE(t, !strcmp(minor, "DAT_INVALID_HANDLE_EP"));
 	KT_OK(t, dat_strerror(DAT_CLASS_ERROR | DAT_TIMEOUT_EXPIRED, &major, &minor));
 	KT_TRUE(t, !strcmp(major, "DAT_TIMEOUT_EXPIRED") && !*minor);
-	KT_TYPE(t, dat_strerror(0x3ffe0000, &major, &minor), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_strerror(0x3ffe0000, &major, &minor), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG1);
 }
 
 const struct ktest_case ktest_ia[] = {

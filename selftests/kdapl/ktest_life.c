@@ -374,7 +374,8 @@ static void frees_after_traffic(struct ktest *t, struct busy *b)
 	KT_EQ(t, atomic_read(&b->completed), atomic_read(&b->posted));
 	KT_EQ(t, atomic_read(&b->down), ENDS);
 	for (i = 0; i < ENDS; i++) {
-		KT_TYPE(t, post_one(b, b->ep[i], DAT_DTO_SEND), DAT_INTERNAL_ERROR);
+		KT_CODE(t, post_one(b, b->ep[i], DAT_DTO_SEND), DAT_INTERNAL_ERROR,
+			DAT_RESOURCE_DEVICE);
 		KT_OK(t, dat_ep_free(b->ep[i]));
 	}
 	KT_OK(t, dat_psp_free(b->psp));

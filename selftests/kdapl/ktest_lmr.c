@@ -488,8 +488,8 @@ static void dma_traffic(struct ktest *t, struct rig *r, struct pages *p)
 	KT_EQ(t, m.addr, (uintptr_t)page_address(p->page[0]) + 100);
 	traffic(t, r, &m);
 	KT_OK(t, dat_lmr_free(m.lmr));
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_BYPASS, region, 6 * PAGE_SIZE, ALL, &m),
-		DAT_INVALID_PARAMETER);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_BYPASS, region, 6 * PAGE_SIZE, ALL, &m),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 }
 
 static void bypass(struct ktest *t, struct rig *r)
@@ -626,7 +626,8 @@ static void local_checks(struct ktest *t, struct rig *r)
 	KT_EQ(t, m.rkey, 0);
 	seg.virtual_address = m.addr;
 	seg.lmr_context = m.context;
-	KT_TYPE(t, dat_ep_post_recv(r->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION);
+	KT_CODE(t, dat_ep_post_recv(r->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION,
+		DAT_PRIVILEGES_WRITE);
 	seg.virtual_address++;
 	KT_EQ(t, dat_ep_post_send(r->a, 1, &seg, cookie(1), 0),
 	      DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG3);
@@ -638,12 +639,13 @@ static void local_checks(struct ktest *t, struct rig *r)
 	      DAT_CLASS_ERROR | DAT_PROTECTION_VIOLATION | DAT_PROTECTION_READ);
 	KT_EQ(t, dat_ep_post_recv(r->a, 1, &seg, cookie(1), 0),
 	      DAT_CLASS_ERROR | DAT_PROTECTION_VIOLATION | DAT_PROTECTION_WRITE);
-	KT_TYPE(t, dat_pz_free(r->pz), DAT_INVALID_STATE);
+	KT_CODE(t, dat_pz_free(r->pz), DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
 	KT_OK(t, dat_lmr_free(other.lmr));
 	KT_OK(t, dat_pz_free(r->pz));
 	r->pz = pz;
-	KT_TYPE(t, dat_lmr_free(other.lmr), DAT_INVALID_HANDLE);
-	KT_TYPE(t, dat_ep_post_send(r->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION);
+	KT_CODE(t, dat_lmr_free(other.lmr), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	KT_CODE(t, dat_ep_post_send(r->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION,
+		DAT_PRIVILEGES_READ);
 	KT_OK(t, dat_lmr_free(m.lmr));
 }
 
@@ -667,15 +669,18 @@ static void regions(struct ktest *t, struct rig *r, struct mem *m)
 	for (i = 0; i < REGIONS; i++) {
 		segs[0].virtual_address = m[i].addr;
 		segs[0].lmr_context = m[i].context;
-		KT_TYPE(t, dat_ep_post_recv(r->b, 1, segs, cookie(i), 0),
-			i % 2 ? 0 : DAT_PRIVILEGES_VIOLATION);
+		KT_EQ(t, dat_ep_post_recv(r->b, 1, segs, cookie(i), 0),
+		      i % 2 ? DAT_SUCCESS : DAT_CLASS_ERROR | DAT_PRIVILEGES_VIOLATION |
+					      DAT_PRIVILEGES_WRITE);
 	}
 	/* A bad second segment must be detected as well. */
 	segs[1] = segs[0];
 	segs[1].virtual_address += 64;
-	KT_TYPE(t, dat_ep_post_send(r->a, 2, segs, cookie(1000), 0), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_ep_post_send(r->a, 2, segs, cookie(1000), 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	segs[1].virtual_address = 0;
-	KT_TYPE(t, dat_ep_post_send(r->a, 2, segs, cookie(1000), 0), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_ep_post_send(r->a, 2, segs, cookie(1000), 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	segs[1].segment_length = 0;
 	KT_OK(t, dat_ep_post_send(r->a, 2, segs, cookie(1), 0));
 	i = status_of(r, 1);
@@ -704,39 +709,68 @@ static void bad_regions(struct ktest *t, struct rig *r)
 	struct scatterlist sg[2];
 	struct mem m = {};
 
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, va, 0, ALL, &m), DAT_LENGTH_ERROR);
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, va, 1ULL << 40, ALL, &m), DAT_LENGTH_ERROR);
-	KT_TYPE(t, reg(t, r, 0x3, va, 8, ALL, &m), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_IA, va, 8, ALL, &m), DAT_MODEL_NOT_SUPPORTED);
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, va, 8, 0x100, &m), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, va, 0, ALL, &m), DAT_LENGTH_ERROR,
+		DAT_NO_SUBTYPE);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, va, 1ULL << 40, ALL, &m), DAT_LENGTH_ERROR,
+		DAT_NO_SUBTYPE);
+	KT_CODE(t, reg(t, r, 0x3, va, 8, ALL, &m), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_IA, va, 8, ALL, &m), DAT_MODEL_NOT_SUPPORTED,
+		DAT_NO_SUBTYPE);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, va, 8, 0x100, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG6);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	/* Test a user address, an unmapped address, and a range that exceeds the address space. */
 	bad.for_va = (void *)0x400000;
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	bad.for_va = (void *)(VMALLOC_END - PAGE_SIZE);
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	bad.for_va = (void *)-8L;
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 64, ALL, &m), DAT_INVALID_PARAMETER);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_VIRTUAL, bad, 64, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	bad.for_physical = addr;
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_PHYSICAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_PHYSICAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	addr[0] = addr[1];
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_PHYSICAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_PHYSICAL, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	bad.for_array = (DAT_PHYSICAL_VAR_PAGES) { .page_size = 512, .pages = addr };
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, bad, 8, ALL, &m),
-		DAT_INVALID_PARAMETER);
-	/* Test a scatterlist with a gap, and a scatterlist shorter than the region. */
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, bad, 8, ALL, &m),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	/* Test no scatterlist, an empty one, one with a gap, and one shorter than the region. */
+	bad.for_platform = NULL;
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_PLATFORM, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_BYPASS, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
+	mem = (DAT_PLATFORM_MEMORY) { .sg = NULL, .nents = 2 };
+	bad.for_platform = &mem;
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_PLATFORM, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_BYPASS, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	sg_init_table(sg, 2);
+	mem = (DAT_PLATFORM_MEMORY) { .sg = sg, .nents = 0 };
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_PLATFORM, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_BYPASS, bad, 8, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	sg_set_buf(&sg[0], r->box.va, 100);
 	sg_set_buf(&sg[1], r->box.va + PAGE_SIZE, 100);
 	mem = (DAT_PLATFORM_MEMORY) { .sg = sg, .nents = 2 };
 	bad.for_platform = &mem;
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_PLATFORM, bad, 200, ALL, &m), DAT_INVALID_PARAMETER);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_PLATFORM, bad, 200, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	mem.nents = 1;
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_PLATFORM, bad, 101, ALL, &m), DAT_INVALID_PARAMETER);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_PLATFORM, bad, 101, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	KT_OK(t, reg(t, r, DAT_MEM_TYPE_PLATFORM, bad, 100, ALL, &m));
 	KT_OK(t, dat_lmr_free(m.lmr));
 	bad.for_lmr_handle = r->pz;
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_LMR, bad, 0, ALL, &m), DAT_INVALID_HANDLE);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_LMR, bad, 0, ALL, &m), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_LMR);
 }
 
 static void bad_memory_is_refused(struct ktest *t)
@@ -772,13 +806,14 @@ static void reserved(struct ktest *t, struct rig *r)
 	KT_EQ(t, status_of(r, 5), DAT_DTO_SUCCESS);
 	KT_TRUE(t, arrives(t, m.va, r->box.va, 64));
 	KT_OK(t, dat_lmr_free(m.lmr));
-	KT_TYPE(t, dat_lmr_free(lmr), DAT_RESERVED_LMR);
-	KT_TYPE(t, dat_lmr_invalidate(lmr, r->a, cookie(1), 0), DAT_RESERVED_LMR);
+	KT_CODE(t, dat_lmr_free(lmr), DAT_RESERVED_LMR, DAT_NO_SUBTYPE);
+	KT_CODE(t, dat_lmr_invalidate(lmr, r->a, cookie(1), 0), DAT_RESERVED_LMR, DAT_NO_SUBTYPE);
 	region.for_lmr_handle = lmr;
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_LMR, region, 0, ALL, &m), DAT_RESERVED_LMR);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_LMR, region, 0, ALL, &m), DAT_RESERVED_LMR,
+		DAT_NO_SUBTYPE);
 	KT_OK(t, dat_rmr_create(r->pz, &rmr));
-	KT_TYPE(t, dat_rmr_bind(rmr, lmr, &seg, ALL, DAT_VA_TYPE_VA, r->b, cookie(1), 0, &key),
-		DAT_RESERVED_LMR);
+	KT_CODE(t, dat_rmr_bind(rmr, lmr, &seg, ALL, DAT_VA_TYPE_VA, r->b, cookie(1), 0, &key),
+		DAT_RESERVED_LMR, DAT_NO_SUBTYPE);
 	KT_OK(t, dat_rmr_free(rmr));
 	KT_OK(t, dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param));
 	KT_EQ(t, param.lmr_context, context);
@@ -800,7 +835,7 @@ static void reserved_lmr_does_not_keep_the_ia_open(struct ktest *t)
 	KT_OK(t, dat_ia_open(ktest_device, 8, &async, &ia));
 	KT_OK(t, dat_ia_reserved_lmr(ia, &lmr, &context));
 	KT_OK(t, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	KT_TYPE(t, dat_lmr_free(lmr), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_lmr_free(lmr), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 }
 
 static void hints_and_sync(struct ktest *t, struct rig *r)
@@ -820,16 +855,17 @@ static void hints_and_sync(struct ktest *t, struct rig *r)
 	KT_EQ(t, length, 5000);
 	KT_OK(t, dat_ia_memtype_hint(t->ia, DAT_MEM_TYPE_VIRTUAL, ~0ULL, 0, &length, &align));
 	KT_TRUE(t, length && length < ~0ULL);
-	KT_TYPE(t, dat_ia_memtype_hint(t->ia, DAT_MEM_TYPE_IA, 1, 0, &length, &align),
-		DAT_MODEL_NOT_SUPPORTED);
-	KT_TYPE(t, dat_ia_memtype_hint(t->ia, 0x3, 1, 0, &length, &align),
-		DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_ia_memtype_hint(t->ia, DAT_MEM_TYPE_IA, 1, 0, &length, &align),
+		DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	KT_CODE(t, dat_ia_memtype_hint(t->ia, 0x3, 1, 0, &length, &align), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
 	KT_OK(t, dat_lmr_sync_rdma_read(t->ia, seg, 2));
 	KT_OK(t, dat_lmr_sync_rdma_write(t->ia, seg, 2));
 	seg[1].virtual_address++;
-	KT_TYPE(t, dat_lmr_sync_rdma_read(t->ia, seg, 2), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_lmr_sync_rdma_read(t->ia, NULL, 1), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_lmr_sync_rdma_read(r->pz, seg, 1), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_lmr_sync_rdma_read(t->ia, seg, 2), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	KT_CODE(t, dat_lmr_sync_rdma_read(t->ia, NULL, 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	KT_CODE(t, dat_lmr_sync_rdma_read(r->pz, seg, 1), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_IA);
 }
 
 static void hints_are_given_and_memory_is_synced(struct ktest *t)
@@ -854,9 +890,9 @@ static void cycle(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDL
 				     DAT_VA_TYPE_VA, r->b, cookie(20), 0, &m.context, &m.rkey));
 		KT_TRUE(t, m.context != last && m.rkey);
 		last = m.context;
-		KT_TYPE(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, region, 1, ALL,
+		KT_CODE(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, region, 1, ALL,
 				       DAT_VA_TYPE_VA, r->b, cookie(21), 0, NULL, NULL),
-			DAT_INVALID_STATE);
+			DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 		KT_EQ(t, status_of(r, 20), DAT_DTO_SUCCESS);
 		KT_OK(t, dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param));
 		KT_EQ(t, param.lmr_state.bound, DAT_TRUE);
@@ -864,7 +900,8 @@ static void cycle(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HANDL
 		KT_EQ(t, param.registered_size, SIZE);
 		traffic(t, r, &m);
 		KT_OK(t, dat_lmr_invalidate(lmr, r->b, cookie(22), i & 1 ? FENCE : 0));
-		KT_TYPE(t, dat_lmr_invalidate(lmr, r->b, cookie(23), 0), DAT_INVALID_STATE);
+		KT_CODE(t, dat_lmr_invalidate(lmr, r->b, cookie(23), 0), DAT_INVALID_STATE,
+			DAT_INVALID_STATE_LMR_FREE);
 		KT_EQ(t, status_of(r, 22), DAT_DTO_SUCCESS);
 	}
 	KT_EQ(t, reads(r, m.addr, 8, m.rkey), DAT_DTO_ERR_REMOTE_ACCESS);
@@ -956,40 +993,43 @@ static void bad_fmr(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HAN
 	DAT_REGION_DESCRIPTION region = { .for_physical = p->addr }, none = {};
 	struct mem m = {};
 
-	KT_TYPE(t, dat_lmr_allocate(t->ia, r->pz, 0, DAT_LMR_SCOPE_PZ, &m.lmr),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_lmr_allocate(t->ia, r->pz, 1 << 30, DAT_LMR_SCOPE_PZ, &m.lmr),
-		DAT_INSUFFICIENT_RESOURCES);
-	KT_TYPE(t, dat_lmr_allocate(t->ia, r->pz, 1, DAT_LMR_SCOPE_EP, &m.lmr),
-		DAT_MODEL_NOT_SUPPORTED);
+	KT_CODE(t, dat_lmr_allocate(t->ia, r->pz, 0, DAT_LMR_SCOPE_PZ, &m.lmr),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	KT_CODE(t, dat_lmr_allocate(t->ia, r->pz, 1 << 30, DAT_LMR_SCOPE_PZ, &m.lmr),
+		DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	KT_CODE(t, dat_lmr_allocate(t->ia, r->pz, 1, DAT_LMR_SCOPE_EP, &m.lmr),
+		DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 #define FMR(lmr, type, region, n, priv, ep, flags)					\
 	dat_lmr_fmr(lmr, type, region, n, priv, DAT_VA_TYPE_VA, ep, cookie(1), flags,	\
 		    &m.context, &m.rkey)
-	KT_TYPE(t, FMR(r->box.lmr, DAT_MEM_TYPE_PHYSICAL, region, 1, ALL, r->b, 0),
-		DAT_INVALID_HANDLE);
-	KT_TYPE(t, FMR(lmr, DAT_MEM_TYPE_VIRTUAL, region, 1, ALL, r->b, 0),
-		DAT_MODEL_NOT_SUPPORTED);
-	KT_TYPE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, none, 1, ALL, r->b, 0),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, region, 0, ALL, r->b, 0),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, region, 5, ALL, r->b, 0),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, region, 1, 0x100, r->b, 0),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, region, 1, ALL, r->pz, 0),
-		DAT_INVALID_HANDLE);
-	KT_TYPE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, region, 1, ALL, r->b, FENCE),
-		DAT_INVALID_PARAMETER);
+	KT_CODE(t, FMR(r->box.lmr, DAT_MEM_TYPE_PHYSICAL, region, 1, ALL, r->b, 0),
+		DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	KT_CODE(t, FMR(lmr, DAT_MEM_TYPE_VIRTUAL, region, 1, ALL, r->b, 0), DAT_MODEL_NOT_SUPPORTED,
+		DAT_NO_SUBTYPE);
+	KT_CODE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, none, 1, ALL, r->b, 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
+	KT_CODE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, region, 0, ALL, r->b, 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG4);
+	KT_CODE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, region, 5, ALL, r->b, 0), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG4);
+	KT_CODE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, region, 1, 0x100, r->b, 0),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	KT_CODE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, region, 1, ALL, r->pz, 0), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_EP);
+	KT_CODE(t, FMR(lmr, DAT_MEM_TYPE_PHYSICAL, region, 1, ALL, r->b, FENCE),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG9);
 #undef FMR
-	KT_TYPE(t, dat_lmr_invalidate(lmr, r->b, cookie(1), 0), DAT_INVALID_STATE);
-	KT_TYPE(t, dat_lmr_invalidate(r->box.lmr, r->b, cookie(1), 0), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_lmr_invalidate(lmr, r->b, cookie(1), 0), DAT_INVALID_STATE,
+		DAT_INVALID_STATE_LMR_FREE);
+	KT_CODE(t, dat_lmr_invalidate(r->box.lmr, r->b, cookie(1), 0), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_LMR);
 	/* The failed calls have not changed the LMR. */
 	KT_OK(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, region, 4, ALL, DAT_VA_TYPE_VA, r->b,
 			     cookie(2), 0, &m.context, &m.rkey));
 	KT_EQ(t, status_of(r, 2), DAT_DTO_SUCCESS);
 	region.for_lmr_handle = lmr;
-	KT_TYPE(t, reg(t, r, DAT_MEM_TYPE_LMR, region, 0, ALL, &m), DAT_INVALID_PARAMETER);
+	KT_CODE(t, reg(t, r, DAT_MEM_TYPE_LMR, region, 0, ALL, &m), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	KT_OK(t, dat_lmr_free(lmr));
 }
 
@@ -1025,7 +1065,8 @@ static void flushed(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HAN
 	KT_OK(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, region, 5, ALL, DAT_VA_TYPE_VA, r->b,
 			     cookie(1), 0, &m.context, &m.rkey));
 	KT_EQ(t, status_of(r, 1), DAT_DTO_ERR_FLUSHED);
-	KT_TYPE(t, dat_lmr_invalidate(lmr, r->b, cookie(2), 0), DAT_INVALID_STATE);
+	KT_CODE(t, dat_lmr_invalidate(lmr, r->b, cookie(2), 0), DAT_INVALID_STATE,
+		DAT_INVALID_STATE_LMR_FREE);
 	KT_TRUE(t, !dat_ep_reset(r->a) && !dat_ep_reset(r->b) && rig_connect(t, r));
 	KT_OK(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, region, 5, ALL, DAT_VA_TYPE_VA, r->b,
 			     cookie(3), 0, &m.context, &m.rkey));
@@ -1156,7 +1197,8 @@ static void overtake(struct ktest *t, struct rig *r, struct pages *p, DAT_LMR_HA
 	KT_OK(t, dat_lmr_invalidate(lmr[0], r->b, cookie(3), FENCE));
 	KT_OK(t, dat_lmr_fmr(lmr[1], DAT_MEM_TYPE_PHYSICAL, region, SIZE / PAGE_SIZE, ALL,
 			     DAT_VA_TYPE_VA, r->b, cookie(4), 0, &m.context, &m.rkey));
-	KT_TYPE(t, dat_lmr_invalidate(lmr[1], r->a, cookie(5), 0), DAT_INVALID_STATE);
+	KT_CODE(t, dat_lmr_invalidate(lmr[1], r->a, cookie(5), 0), DAT_INVALID_STATE,
+		DAT_INVALID_STATE_LMR_IN_USE);
 	KT_OK(t, dat_ep_post_recv(r->a, 0, NULL, cookie(6), 0));
 	KT_EQ(t, successes(r, 4), 4);
 	traffic(t, r, &m);
@@ -1199,7 +1241,7 @@ static void windows(struct ktest *t, struct rig *r, struct mem *m)
 #define BIND(lmr, seg, ep, n) \
 	dat_rmr_bind(rmr, lmr, seg, ALL, DAT_VA_TYPE_VA, ep, cookie(n), 0, &key)
 	KT_OK(t, dat_rmr_create(r->pz, &rmr));
-	KT_TYPE(t, dat_rmr_create_for_ep(r->pz, &rmr), DAT_MODEL_NOT_SUPPORTED);
+	KT_CODE(t, dat_rmr_create_for_ep(r->pz, &rmr), DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	KT_OK(t, BIND(m->lmr, &seg, r->b, 1));
 	KT_EQ(t, status_of(r, 1), DAT_RMR_BIND_SUCCESS);
 	fill(m->va, SIZE, 5);
@@ -1209,7 +1251,7 @@ static void windows(struct ktest *t, struct rig *r, struct mem *m)
 	KT_EQ(t, param.rmr_context, key);
 	KT_EQ(t, param.lmr_triplet.virtual_address, seg.virtual_address);
 	KT_EQ(t, param.lmr_triplet.segment_length, 5000);
-	KT_TYPE(t, dat_lmr_free(m->lmr), DAT_INVALID_STATE);
+	KT_CODE(t, dat_lmr_free(m->lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 	/* Bind the RMR to another part.  This invalidates the old key. */
 	old = key;
 	seg.virtual_address = m->addr;
@@ -1228,15 +1270,15 @@ static void windows(struct ktest *t, struct rig *r, struct mem *m)
 	KT_EQ(t, reads(r, m->addr, 50, old), DAT_DTO_ERR_REMOTE_ACCESS);
 	KT_TRUE(t, rig_reconnect(t, r));
 	seg.segment_length = SIZE + 1;
-	KT_TYPE(t, BIND(m->lmr, &seg, r->b, 4), DAT_INVALID_PARAMETER);
+	KT_CODE(t, BIND(m->lmr, &seg, r->b, 4), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	seg.segment_length = 50;
-	KT_TYPE(t, BIND(m->lmr, NULL, r->b, 4), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, BIND(r->pz, &seg, r->b, 4), DAT_INVALID_HANDLE);
-	KT_TYPE(t, BIND(m->lmr, &seg, r->pz, 4), DAT_INVALID_HANDLE);
+	KT_CODE(t, BIND(m->lmr, NULL, r->b, 4), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	KT_CODE(t, BIND(r->pz, &seg, r->b, 4), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	KT_CODE(t, BIND(m->lmr, &seg, r->pz, 4), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	KT_OK(t, BIND(m->lmr, &seg, r->b, 5));
 	KT_EQ(t, status_of(r, 5), DAT_RMR_BIND_SUCCESS);
 	KT_OK(t, dat_rmr_free(rmr));
-	KT_TYPE(t, BIND(m->lmr, &seg, r->b, 6), DAT_INVALID_HANDLE);
+	KT_CODE(t, BIND(m->lmr, &seg, r->b, 6), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
 	KT_EQ(t, reads(r, m->addr, 50, key), DAT_DTO_ERR_REMOTE_ACCESS);
 	KT_OK(t, dat_lmr_free(m->lmr));
 #undef BIND
@@ -1384,12 +1426,12 @@ static void read_window(struct ktest *t, struct rig *r, struct mem *m, struct me
 	KT_EQ(t, event.event_data.dto_completion_event_data.operation, DAT_DTO_RDMA_READ);
 	KT_TRUE(t, !memcmp(m->va + 100, from->va, 5000) && !m->va[99] && !m->va[5100]);
 	to.segment_length = 4999;
-	KT_TYPE(t, dat_ep_post_rdma_read_to_rmr(r->a, &to, cookie(3), &remote, 0),
-		DAT_LENGTH_ERROR);
-	KT_TYPE(t, dat_ep_post_rdma_read_to_rmr(r->a, NULL, cookie(3), &remote, 0),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_ep_post_rdma_read_to_rmr(r->a, &to, cookie(3), NULL, 0),
-		DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_ep_post_rdma_read_to_rmr(r->a, &to, cookie(3), &remote, 0), DAT_LENGTH_ERROR,
+		DAT_NO_SUBTYPE);
+	KT_CODE(t, dat_ep_post_rdma_read_to_rmr(r->a, NULL, cookie(3), &remote, 0),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	KT_CODE(t, dat_ep_post_rdma_read_to_rmr(r->a, &to, cookie(3), NULL, 0),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
 	to.segment_length = SIZE;
 	remote.segment_length = SIZE;
 	KT_OK(t, dat_ep_post_rdma_read_to_rmr(r->a, &to, cookie(4), &remote, 0));
@@ -1476,7 +1518,7 @@ static void close_takes_memory_along(struct ktest *t)
 	kfree(r);
 	KT_OK(t, dat_ia_open(ktest_device, 8, &async, &t->ia));
 	KT_TRUE(t, ok);
-	KT_TYPE(t, dat_lmr_free(m.lmr), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_lmr_free(m.lmr), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 }
 
 const struct ktest_case ktest_lmr[] = {

@@ -103,10 +103,13 @@ static void psp_says(struct ktest *t, struct points *p)
 	KT_EQ(t, param.conn_qual, QUAL);
 	KT_TRUE(t, param.evd_handle == p->first_evd);
 	KT_EQ(t, param.psp_flags, DAT_PSP_CONSUMER_FLAG);
-	KT_TYPE(t, dat_psp_query(psp, ~DAT_PSP_FIELD_ALL, &param), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_psp_query(psp, DAT_PSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_psp_query(psp, ~DAT_PSP_FIELD_ALL, &param), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
+	KT_CODE(t, dat_psp_query(psp, DAT_PSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	KT_OK(t, dat_psp_free(psp));
-	KT_TYPE(t, dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_PSP);
 }
 
 static void psp_query_says_what_was_asked_for(struct ktest *t)
@@ -125,10 +128,13 @@ static void rsp_says(struct ktest *t, struct points *p)
 	KT_EQ(t, param.conn_qual, QUAL);
 	KT_TRUE(t, param.evd_handle == p->first_evd);
 	KT_TRUE(t, param.ep_handle == p->ep);
-	KT_TYPE(t, dat_rsp_query(rsp, ~DAT_RSP_FIELD_ALL, &param), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_rsp_query(rsp, ~DAT_RSP_FIELD_ALL, &param), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
+	KT_CODE(t, dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, NULL), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	KT_OK(t, dat_rsp_free(rsp));
-	KT_TYPE(t, dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_RSP);
 }
 
 static void rsp_query_says_what_was_asked_for(struct ktest *t)
@@ -144,10 +150,13 @@ static void pz_query_names_its_ia(struct ktest *t)
 	KT_OK(t, dat_pz_create(t->ia, &pz));
 	KT_OK(t, dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param));
 	KT_TRUE(t, param.ia_handle == t->ia);
-	KT_TYPE(t, dat_pz_query(pz, ~DAT_PZ_FIELD_ALL, &param), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_pz_query(pz, DAT_PZ_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_pz_query(pz, ~DAT_PZ_FIELD_ALL, &param), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
+	KT_CODE(t, dat_pz_query(pz, DAT_PZ_FIELD_ALL, NULL), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
 	KT_OK(t, dat_pz_free(pz));
-	KT_TYPE(t, dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_PZ);
 }
 
 static void listens_anywhere(struct ktest *t, struct points *p)
@@ -178,10 +187,12 @@ static void hands_off(struct ktest *t, struct points *p)
 	KT_OK(t, dat_psp_create(t->ia, QUAL + 1, p->second_evd, DAT_PSP_CONSUMER_FLAG, &second));
 	KT_OK(t, ask(p, QUAL));
 	KT_TRUE(t, kt_box_wait(&p->first));
-	KT_TYPE(t, dat_cr_handoff(request(&p->first), QUAL + 2), DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_cr_handoff(request(&p->first), QUAL + 2), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
 	KT_OK(t, dat_cr_handoff(request(&p->first), QUAL + 1));
 	KT_TRUE(t, kt_box_wait(&p->second));
-	KT_TYPE(t, dat_cr_query(request(&p->first), DAT_CR_FIELD_ALL, &param), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_cr_query(request(&p->first), DAT_CR_FIELD_ALL, &param), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_CR);
 	KT_OK(t, dat_cr_query(request(&p->second), DAT_CR_FIELD_ALL, &param));
 	KT_TRUE(t, param.private_data && !strcmp(param.private_data, "hi"));
 	KT_OK(t, dat_cr_reject(request(&p->second), 0, NULL));
@@ -196,13 +207,14 @@ static void requests_are_handed_to_another_service_point(struct ktest *t)
 static void only_infinite_watermarks_are_taken(struct ktest *t, struct points *p)
 {
 	KT_OK(t, dat_ep_set_watermark(p->ep, DAT_WATERMARK_INFINITE, DAT_WATERMARK_INFINITE));
-	KT_TYPE(t, dat_ep_set_watermark(p->ep, -2, DAT_WATERMARK_INFINITE),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_ep_set_watermark(p->ep, DAT_WATERMARK_INFINITE, -2),
-		DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_ep_set_watermark(p->ep, 1, DAT_WATERMARK_INFINITE),
-		DAT_MODEL_NOT_SUPPORTED);
-	KT_TYPE(t, dat_ep_set_watermark(DAT_HANDLE_NULL, 1, 1), DAT_INVALID_HANDLE);
+	KT_CODE(t, dat_ep_set_watermark(p->ep, -2, DAT_WATERMARK_INFINITE), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
+	KT_CODE(t, dat_ep_set_watermark(p->ep, DAT_WATERMARK_INFINITE, -2), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG3);
+	KT_CODE(t, dat_ep_set_watermark(p->ep, 1, DAT_WATERMARK_INFINITE), DAT_MODEL_NOT_SUPPORTED,
+		DAT_NO_SUBTYPE);
+	KT_CODE(t, dat_ep_set_watermark(DAT_HANDLE_NULL, 1, 1), DAT_INVALID_HANDLE,
+		DAT_INVALID_HANDLE_EP);
 }
 
 static void watermarks_are_infinite(struct ktest *t)
@@ -225,22 +237,23 @@ static void modules_can_not_register_providers(struct ktest *t)
 	add_used = dat_registry_add_provider(provider, info);
 	remove_used = dat_registry_remove_provider(provider, info);
 	kfree(info);
-	KT_TYPE(t, add_new, DAT_NOT_IMPLEMENTED);
-	KT_TYPE(t, remove_new, DAT_PROVIDER_NOT_FOUND);
-	KT_TYPE(t, add_used, DAT_PROVIDER_ALREADY_REGISTERED);
-	KT_TYPE(t, remove_used, DAT_PROVIDER_IN_USE);
-	KT_TYPE(t, dat_registry_add_provider(NULL, NULL), DAT_INVALID_PARAMETER);
-	KT_TYPE(t, dat_registry_remove_provider(provider, NULL), DAT_INVALID_PARAMETER);
+	KT_CODE(t, add_new, DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
+	KT_CODE(t, remove_new, DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	KT_CODE(t, add_used, DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE);
+	KT_CODE(t, remove_used, DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE);
+	KT_CODE(t, dat_registry_add_provider(NULL, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	KT_CODE(t, dat_registry_remove_provider(provider, NULL), DAT_INVALID_PARAMETER,
+		DAT_INVALID_ARG2);
 }
 
 static void relations_of_providers_are_unknown(struct ktest *t)
 {
 	DAT_HA_RELATIONSHIP answer;
 
-	KT_TYPE(t, dat_registry_providers_related(ktest_device, ktest_device, &answer),
-		DAT_MODEL_NOT_SUPPORTED);
-	KT_TYPE(t, dat_registry_providers_related(ktest_device, ktest_device, NULL),
-		DAT_INVALID_PARAMETER);
+	KT_CODE(t, dat_registry_providers_related(ktest_device, ktest_device, &answer),
+		DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	KT_CODE(t, dat_registry_providers_related(ktest_device, ktest_device, NULL),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 }
 
 const struct ktest_case ktest_points[] = {
