@@ -853,9 +853,9 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
  * @ep_param: new values of the fields
  *
  * The call changes all fields or, after an error, no field.  The PZ can be changed while the EP is
- * unconnected.  EVDs and attributes can also be changed while the EP is reserved or passive
- * connection pending.  The COMM may be set, but only one value is supported.  A post during the
- * call may fail because the queue seems full.
+ * unconnected or tentative connection pending.  EVDs and attributes can also be changed while the
+ * EP is reserved or passive connection pending.  The COMM may be set, but only one value is
+ * supported.  A post during the call may fail because the queue seems full.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
@@ -1245,8 +1245,14 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
  * @conn_qual: connection qualifier, not 0.  A qualifier up to 65535 is the number of an rdma_cm
  *	port.  A larger qualifier is mapped to port conn_qual % 32001 + 33534, as in OFED's uDAPL
  * @evd_handle: EVD with DAT_EVD_CR_FLAG; requests are refused while the EVD is full
- * @psp_flags: DAT_PSP_CONSUMER_FLAG
+ * @psp_flags: DAT_PSP_CONSUMER_FLAG: the consumer passes an EP to dat_cr_accept();
+ *	DAT_PSP_PROVIDER_FLAG: the provider makes an EP for each request
  * @psp_handle: out: the new PSP; requests may arrive before the call returns
+ *
+ * With DAT_PSP_PROVIDER_FLAG, dat_cr_query() returns the EP of a request.  The EP is tentative
+ * connection pending, has default attributes, no PZ and no EVDs.  The consumer sets the PZ and the
+ * EVDs with dat_ep_modify(), and then calls dat_cr_accept() with DAT_HANDLE_NULL.  An accept makes
+ * the EP the consumer's; a reject or a handoff of the request frees the EP.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
@@ -1256,9 +1262,6 @@ DAT_RETURN kdat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual (DAT_INVALID_ARG2), @psp_flags (DAT_INVALID_ARG4),
  * @psp_handle is NULL (DAT_INVALID_ARG5);
- * DAT_MODEL_NOT_SUPPORTED: @psp_flags is DAT_PSP_PROVIDER_FLAG.  An EP created by the provider
- * would have no protection zone and be unusable before dat_ep_modify().  Call dat_ep_create()
- * instead;
  * DAT_INSUFFICIENT_RESOURCES: the port has no address (DAT_RESOURCE_DEVICE); no memory.
  */
 DAT_RETURN kdat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
@@ -1309,7 +1312,8 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle);
  * @ia_handle: the parent IA
  * @conn_qual: not 0; see kdat_psp_create()
  * @ep_handle: unconnected EP for the connection; the EP becomes reserved.  When the request
- *	arrives, the EP becomes passive connection pending
+ *	arrives, the EP becomes passive connection pending.  DAT_HANDLE_NULL: the provider makes an
+ *	EP for the request, as with DAT_PSP_PROVIDER_FLAG of dat_psp_create()
  * @evd_handle: EVD with DAT_EVD_CR_FLAG
  * @rsp_handle: out: the new RSP
  *
@@ -1321,7 +1325,6 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle);
  * DAT_INVALID_HANDLE: @evd_handle does not take requests (DAT_INVALID_HANDLE_EVD_CR);
  * DAT_INVALID_PARAMETER: @conn_qual (DAT_INVALID_ARG2), @rsp_handle is NULL
  * (DAT_INVALID_ARG5);
- * DAT_MODEL_NOT_SUPPORTED: @ep_handle is NULL, see dat_psp_create();
  * DAT_INSUFFICIENT_RESOURCES: as dat_psp_create().
  */
 DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
@@ -1408,10 +1411,15 @@ DAT_RETURN kdat_csp_free(DAT_CSP_HANDLE csp_handle);
  *
  * InfiniBand and RoCE do not transmit the size of private data, so zeros may follow the data.
  *
+ * local_ep_handle is the EP of the RSP that received the request.  If the service point has
+ * DAT_PSP_PROVIDER_FLAG or is an RSP without an EP, the first call makes the EP of the request.
+ * Otherwise local_ep_handle is DAT_HANDLE_NULL.
+ *
  * Context: process.
  * Return: DAT_SUCCESS;
  * DAT_INVALID_PARAMETER: unknown bits in the mask (DAT_INVALID_ARG2), @cr_param is NULL
- * (DAT_INVALID_ARG3).
+ * (DAT_INVALID_ARG3);
+ * DAT_INSUFFICIENT_RESOURCES: no memory for the EP of the request.
  */
 DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
 			 DAT_CR_PARAM *cr_param);
@@ -1419,7 +1427,8 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 /**
  * kdat_cr_accept() - accept a connection request
  * @cr_handle: the CR; invalid after success
- * @ep_handle: unconnected EP with a connect EVD; DAT_HANDLE_NULL if an RSP received the request
+ * @ep_handle: unconnected EP with a connect EVD; DAT_HANDLE_NULL if the request has an EP, see
+ *	dat_cr_query()
  * @private_data_size: bytes of @private_data, from 0 to max_private_data_size
  * @private_data: data for the peer; may be NULL if @private_data_size is 0
  *
@@ -1427,8 +1436,8 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_HANDLE: the request no longer exists (DAT_INVALID_HANDLE_CR), or the EP lacks a
- * connect EVD, or @ep_handle must be DAT_HANDLE_NULL (DAT_INVALID_HANDLE_EP);
+ * DAT_INVALID_HANDLE: the request no longer exists (DAT_INVALID_HANDLE_CR), or the EP lacks a PZ
+ * or a connect EVD, or @ep_handle must be DAT_HANDLE_NULL (DAT_INVALID_HANDLE_EP);
  * DAT_INVALID_STATE: the EP is not unconnected; the subtype tells the state;
  * DAT_INVALID_PARAMETER: @private_data_size is out of range (DAT_INVALID_ARG3), @private_data is
  * NULL (DAT_INVALID_ARG4);
@@ -1443,7 +1452,8 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
  * @private_data_size: 0
  * @private_data: not read; may be NULL
  *
- * The peer gets PEER_REJECTED.  If an RSP received the request, its EP becomes unconnected again.
+ * The peer gets PEER_REJECTED.  The EP of an RSP that received the request becomes unconnected
+ * again.  An EP that the provider made for the request is freed.
  *
  * Context: process.
  * Return: DAT_SUCCESS;

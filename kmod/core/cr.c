@@ -54,6 +54,7 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 	if (IS_ERR(cr))
 		return cr;
 	cr->psp = psp;
+	cr->makes_ep = psp->makes_ep;
 	cr->remote = req->remote;
 	cr->place = req->place;
 	cr->gone = req->gone;

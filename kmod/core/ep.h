@@ -50,7 +50,8 @@ struct dat_ep_attr {
 /**
  * struct dat_ep - endpoint
  * @obj: base object
- * @pz: protection zone, held with dat_obj_use()
+ * @pz: protection zone, held with dat_obj_use(); NULL in an EP that the kernel face has made for a
+ *	connection request, until the consumer sets the zone
  * @recv_evd: EVD for receives, held with dat_obj_use(); or NULL
  * @request_evd: EVD for requests, held with dat_obj_use(); or NULL
  * @connect_evd: EVD for connection events, held with dat_obj_use(); or NULL
@@ -148,7 +149,7 @@ void dat_ep_cond_resched(struct dat_ep *ep);
 
 /* ep_make.c */
 bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr);
-struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
+struct dat_ep *dat_ep_create(struct dat_ia *ia, const struct dat_ep_parents *parents,
 			     const struct dat_ep_attr *attr, u64 user_data);
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		  const struct dat_ep_attr *attr, struct dat_step *step);

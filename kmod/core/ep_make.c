@@ -28,14 +28,14 @@ static void parents_unuse(const struct dat_ep_parents *p)
 }
 
 /*
- * Calls dat_obj_use() for each parent.  The protection zone must not be NULL; each of the other
- * parents may be NULL.  Returns 0, or -ENOENT if a parent is being freed: then no parent is used.
+ * Calls dat_obj_use() for each parent that is not NULL.  Returns 0, or -ENOENT if a parent is being
+ * freed: then no parent is used.
  */
 static int parents_use(const struct dat_ep_parents *p)
 {
 	struct dat_ep_parents used = {};
 
-	if (dat_obj_use(&p->pz->obj))
+	if (p->pz && dat_obj_use(&p->pz->obj))
 		goto err_unuse;
 	used.pz = p->pz;
 	if (p->recv_evd && dat_obj_use(&p->recv_evd->obj))
@@ -146,7 +146,9 @@ bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
 
 /**
  * dat_ep_create() - make an endpoint
- * @parents: parents of the EP; EVDs and SRQ may be NULL
+ * @ia: adapter
+ * @parents: parents of the EP, each of which may be NULL; an EP without a protection zone cannot
+ *	connect or accept, and takes no segments
  * @attr: attributes; dat_ep_attr_fits() must have accepted them
  * @user_data: user_data argument of dat_obj_alloc()
  *
@@ -154,7 +156,7 @@ bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
  * accept the events of the EP, -EXDEV if the SRQ is in another protection zone, -ENOENT if a parent
  * is being freed, -ENOMEM.
  */
-struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
+struct dat_ep *dat_ep_create(struct dat_ia *ia, const struct dat_ep_parents *parents,
 			     const struct dat_ep_attr *attr, u64 user_data)
 {
 	struct dat_ep *ep;
@@ -163,7 +165,7 @@ struct dat_ep *dat_ep_create(const struct dat_ep_parents *parents,
 	ret = ep_check_parents(parents);
 	if (ret)
 		return ERR_PTR(ret);
-	ep = dat_obj_alloc(parents->pz->obj.ia, DAT_OBJ_EP, user_data);
+	ep = dat_obj_alloc(ia, DAT_OBJ_EP, user_data);
 	if (IS_ERR(ep))
 		return ep;
 	spin_lock_init(&ep->lock);

@@ -48,8 +48,9 @@ struct dat_sink {
  * @publish: let lookups find the object by its handle; does not sleep
  * @unpublish: keep lookups from finding the object by its handle
  * @release: free obj->priv of a published object that is being freed
- * @unreserve: end the reservation of an EP that the caller has removed from dat_cr.ep, and call
- *	dat_obj_unuse(); may sleep; NULL if the face never sets dat_cr.ep
+ * @unreserve: end the reservation of an EP that the caller has removed from dat_cr.ep: call
+ *	dat_obj_unuse(), and free an EP that the face has made; may sleep; ia->sem held; NULL if
+ *	the face never sets dat_cr.ep
  */
 struct dat_face {
 	const struct dat_sink		*sink;

@@ -141,7 +141,7 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
  * dat_psp_create() - create a listener
  * @evd: EVD for the requests
  * @conn_qual: connection qualifier; 0: the transport chooses a free port
- * @one_shot: true: accept one request and refuse all others
+ * @flags: DAT_LISTEN_* bits
  * @mm: process whose memory cgroup is charged for connection requests, or NULL
  * @user_data: owner field of the events for connection requests
  *
@@ -149,7 +149,7 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
  * accept connection requests, -EADDRINUSE if the port is in use, -EPERM if the port is privileged,
  * -ENETUNREACH if the adapter has no address.
  */
-struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot,
+struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, u32 flags,
 			       struct mm_struct *mm, u64 user_data)
 {
 	struct dat_psp *psp;
@@ -167,7 +167,8 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot
 	if (ret)
 		goto err_abort;
 	psp->evd = evd;
-	psp->one_shot = one_shot;
+	psp->one_shot = flags & DAT_LISTEN_ONE_SHOT;
+	psp->makes_ep = flags & DAT_LISTEN_MAKES_EP;
 	psp->conn_qual = conn_qual;
 	ret = psp->obj.ia->dev->ops->listen(psp, dat_qual_port(conn_qual));
 	if (ret)

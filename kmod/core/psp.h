@@ -20,6 +20,10 @@ struct mm_struct;
 
 #define DAT_MAX_BACKLOG		1024
 
+/* Flags of dat_psp_create(). */
+#define DAT_LISTEN_ONE_SHOT	BIT(0)	/* take one request and refuse all others */
+#define DAT_LISTEN_MAKES_EP	BIT(1)	/* the face makes an EP for each request */
+
 /**
  * struct dat_psp - public service point
  * @obj: base object
@@ -31,6 +35,7 @@ struct mm_struct;
  * @conn_qual: connection qualifier, as the consumer gave it
  * @port: port number to which @conn_qual maps; see dat_qual_port()
  * @one_shot: flag: the PSP takes only one request
+ * @makes_ep: flag: the face makes an EP for each request
  * @spent: flag: a @one_shot PSP has taken its request
  * @pending: length of the backlog: number of requests without an answer, plus accepted connections
  *	whose handshake has not ended
@@ -45,6 +50,7 @@ struct dat_psp {
 	u64			conn_qual;
 	u16			port;
 	bool			one_shot;
+	bool			makes_ep;
 	atomic_t		spent;
 	atomic_t		pending;
 	struct mem_cgroup	*memcg;
@@ -60,6 +66,8 @@ struct dat_psp {
  * @ep: EP that the kernel face has reserved for the request, held with dat_obj_use(); or NULL.  A
  *	thread takes the EP by replacing the pointer with NULL, with xchg().  The thread then
  *	accepts the request with that EP, stores the pointer again, or calls the face's @unreserve
+ * @makes_ep: flag: the face has to make @ep; constant
+ * @ep_made: flag: the face has made @ep; protected by a lock of the face
  * @psp: listener whose backlog counts the request; reference held; dat_psp_leave() takes the
  *	pointer with xchg() and drops the reference
  * @remote: address of the peer, as stated in the peer's request
@@ -75,6 +83,8 @@ struct dat_cr {
 	void			*request;
 	bool			gone;
 	struct dat_ep		*ep;
+	bool			makes_ep;
+	bool			ep_made;
 	struct dat_psp		*psp;
 	struct sockaddr_storage	remote;
 	int			place;
@@ -88,7 +98,7 @@ struct dat_cr {
 DAT_OBJ_CAST(cr)
 DAT_OBJ_CAST(psp)
 
-struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, bool one_shot,
+struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, u32 flags,
 			       struct mm_struct *mm, u64 user_data);
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual);
 void dat_psp_bound(struct dat_psp *psp, u16 port);

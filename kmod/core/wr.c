@@ -34,8 +34,11 @@ static const struct wr_op {
 static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg, bool write,
 				   struct ib_sge *out)
 {
-	struct dat_lmr *lmr = dat_lmr_find(pz->obj.ia, seg->lmr);
+	struct dat_lmr *lmr;
 
+	if (unlikely(!pz))
+		return -EXDEV;
+	lmr = dat_lmr_find(pz->obj.ia, seg->lmr);
 	if (unlikely(!lmr))
 		return -EACCES;
 	out->lkey = lmr->lkey;
@@ -55,7 +58,7 @@ static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg,
 
 /**
  * dat_wr_to_sge() - convert the segments of a work request to SGEs
- * @pz: protection zone to which the LMRs must belong
+ * @pz: protection zone to which the LMRs must belong; NULL: no LMR may be named
  * @wr: private copy of the queue entry; the function sets wr->len
  * @max_sge: largest number of segments that are not empty
  * @write: true if the work request writes to the memory

@@ -8,16 +8,32 @@
 #include "core/psp.h"
 #include "kdapl/kdapl.h"
 
+/* Serialises cr_make_ep() calls.  No other lock of this file is taken under it. */
+static DEFINE_MUTEX(cr_make_lock);
+
 /**
  * kdat_cr_unreserve() - end the reservation of an EP
  * @ep: EP that the caller has removed from the ep member of a request, by xchg()
  *
- * Context: may sleep.
+ * The EP of an RSP is the consumer's again.  An EP that cr_make_ep() has made is freed.
+ *
+ * Context: may sleep; ia->sem held.
  */
 void kdat_cr_unreserve(struct dat_ep *ep)
 {
-	kdat_ep_reserve(ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, DAT_EP_STATE_UNCONNECTED);
+	DAT_EP_STATE state;
+
+	state = kdat_ep_reserve(ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+				DAT_EP_STATE_UNCONNECTED);
+	if (state != DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING) {
+		dat_obj_unuse(&ep->obj);
+		return;
+	}
+	kref_get(&ep->obj.ref);
 	dat_obj_unuse(&ep->obj);
+	/* This fails only if the consumer frees the EP at the same time. */
+	dat_obj_free(&ep->obj);
+	dat_obj_put(&ep->obj);
 }
 
 /*
@@ -78,6 +94,30 @@ static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HAN
 }
 
 /*
+ * Makes the EP of a request to a service point with DAT_PSP_PROVIDER_FLAG, or to an RSP without an
+ * EP.  The EP is made when the consumer asks for it, so that the requests of strangers cost no EP.
+ */
+static DAT_RETURN cr_make_ep(struct dat_cr *cr)
+{
+	struct dat_ep *ep;
+	int ret = 0;
+
+	mutex_lock(&cr_make_lock);
+	if (cr->makes_ep && !cr->ep_made) {
+		ep = kdat_ep_tentative(cr->obj.ia);
+		if (IS_ERR(ep)) {
+			ret = PTR_ERR(ep);
+		} else {
+			cr->ep_made = true;
+			xchg(&cr->ep, ep);
+		}
+	}
+	mutex_unlock(&cr_make_lock);
+	cr_recheck(cr);
+	return ret ? kdat_error(ret) : DAT_SUCCESS;
+}
+
+/*
  * Returns the handle of the EP that is reserved for the request.  The caller does not own the EP:
  * only a thread that takes cr->ep by xchg() owns the EP.
  */
@@ -97,6 +137,7 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 			 DAT_CR_PARAM *cr_param)
 {
 	struct dat_cr *cr;
+	DAT_RETURN rc;
 
 	if (cr_param_mask & ~DAT_CR_FIELD_ALL)
 		return KDAT_ARG(2);
@@ -105,13 +146,17 @@ DAT_RETURN kdat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mas
 	cr = cr_get(cr_handle, kdat_get);
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
+	rc = cr_make_ep(cr);
+	if (rc != DAT_SUCCESS)
+		goto out_done;
 	cr_param->remote_ia_address_ptr = (struct sockaddr *)&cr->remote;
 	cr_param->remote_port_qual = dat_addr_port(&cr->remote);
 	cr_param->private_data_size = cr->pd_len;
 	cr_param->private_data = cr->pd_len ? cr->pd : NULL;
 	cr_param->local_ep_handle = cr_ep(cr);
+out_done:
 	kdat_done(&cr->obj);
-	return DAT_SUCCESS;
+	return rc;
 }
 EXPORT_SYMBOL_DAT(kdat_cr_query);
 
@@ -178,7 +223,7 @@ static DAT_RETURN accept_check_ep(struct dat_ep *ep, DAT_EP_STATE want)
 	DAT_RETURN rc = DAT_SUCCESS;
 
 	spin_lock_bh(&ep->lock);
-	if (!ep->connect_evd)
+	if (!ep->pz || !ep->connect_evd)
 		rc = KDAT_BAD(EP);
 	else if (kdat_ep_state(ep) != want)
 		rc = kdat_state_error(kdat_ep_state(ep));
@@ -191,7 +236,8 @@ static DAT_RETURN accept_check_ep(struct dat_ep *ep, DAT_EP_STATE want)
 
 /*
  * Accepts a request with @ep.  @stage is the state that @ep must have: UNCONNECTED for an EP that
- * the consumer passes, PASSIVE_CONNECTION_PENDING for the reserved EP of an RSP.
+ * the consumer passes, PASSIVE_CONNECTION_PENDING for the reserved EP of an RSP,
+ * TENTATIVE_CONNECTION_PENDING for the EP that cr_make_ep() has made.
  */
 static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE stage,
 			    const void *pd, u32 pd_len)
@@ -218,9 +264,11 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE s
 static DAT_RETURN accept_reserved(struct dat_cr *cr, struct dat_ep *ep, const void *pd,
 				  u32 pd_len)
 {
+	DAT_EP_STATE stage = cr->makes_ep ? DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING :
+					    DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
 	DAT_RETURN rc;
 
-	rc = cr_accept(cr, ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, pd, pd_len);
+	rc = cr_accept(cr, ep, stage, pd, pd_len);
 	if (rc == DAT_SUCCESS) {
 		dat_obj_unuse(&ep->obj);
 		return rc;
@@ -262,7 +310,7 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 		ep = xchg(&cr->ep, NULL);
 	if (ep)
 		rc = accept_reserved(cr, ep, pd, private_data_size);
-	else if (READ_ONCE(cr->ep))
+	else if (cr->makes_ep || READ_ONCE(cr->ep))
 		rc = KDAT_BAD(EP);
 	else
 		rc = accept_given(cr, ep_handle, pd, private_data_size);

@@ -35,8 +35,8 @@ DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep)
 /**
  * kdat_ep_reserve() - change the part of the EP state that kDAPL adds to the state of the core
  * @ep: endpoint, reference held
- * @from: expected state: UNCONNECTED, RESERVED or PASSIVE_CONNECTION_PENDING
- * @to: new state, one of the three states that @from may have
+ * @from: expected state: UNCONNECTED, RESERVED, or PASSIVE_ or TENTATIVE_CONNECTION_PENDING
+ * @to: new state, one of the four states that @from may have
  *
  * Context: any but hard interrupt.  Return: the previous state.  If the previous state is @from,
  * the state is now @to; otherwise it is unchanged.
@@ -95,11 +95,14 @@ static bool evd_get(struct dat_ia *ia, DAT_EVD_HANDLE handle, u32 stream, struct
 static DAT_RETURN parents_find(struct dat_ia *ia, const struct ep_handles *h,
 			       struct dat_ep_parents *p)
 {
-	void *obj = kdat_get_in(ia, h->pz, DAT_HANDLE_TYPE_PZ);
+	void *obj;
 
-	if (IS_ERR(obj))
-		return KDAT_BAD(PZ);
-	p->pz = obj;
+	if (h->pz != DAT_HANDLE_NULL) {
+		obj = kdat_get_in(ia, h->pz, DAT_HANDLE_TYPE_PZ);
+		if (IS_ERR(obj))
+			return KDAT_BAD(PZ);
+		p->pz = obj;
+	}
 	if (!evd_get(ia, h->recv_evd, DAT_STREAM_DTO, &p->recv_evd))
 		return KDAT_BAD(EVD_RECV);
 	if (!evd_get(ia, h->request_evd, DAT_STREAM_DTO, &p->request_evd))
@@ -127,26 +130,64 @@ static DAT_RETURN parents_get(struct dat_ia *ia, const struct ep_handles *h,
 	return rc;
 }
 
-static DAT_RETURN ep_make(const struct dat_ep_parents *p, const DAT_EP_ATTR *attr,
-			  DAT_EP_HANDLE *out)
+/* Creates an EP in the state @stage.  Returns the EP with a reference, or an ERR_PTR. */
+static struct dat_ep *ep_new(struct dat_ia *ia, const struct dat_ep_parents *p,
+			     const DAT_EP_ATTR *attr, DAT_EP_STATE stage)
 {
 	const struct dat_ep_attr oattr = kdat_attr_convert(attr, p->srq);
 	struct kdat_ep *kep = kzalloc(sizeof(*kep), GFP_KERNEL);
 	struct dat_ep *ep;
 
 	if (!kep)
-		return kdat_error(-ENOMEM);
+		return ERR_PTR(-ENOMEM);
 	kep->attr = *attr;
+	kep->stage = stage;
 	mutex_init(&kep->modify);
-	ep = dat_ep_create(p, &oattr, (uintptr_t)kep);
-	if (IS_ERR(ep)) {
+	ep = dat_ep_create(ia, p, &oattr, (uintptr_t)kep);
+	if (IS_ERR(ep))
 		kfree(kep);
+	else
+		/* No lock is needed, because no consumer has the handle yet. */
+		attr_note_rings(ep, &kep->attr);
+	return ep;
+}
+
+/**
+ * kdat_ep_tentative() - make an EP for a connection request
+ * @ia: IA; ia->sem is held
+ *
+ * The EP has no zone and no EVDs: the consumer sets them before the accept.
+ *
+ * Context: may sleep.  Return: the EP, held with dat_obj_use(); or an ERR_PTR: -ENOMEM, or -ENODEV
+ * if the IA is shut down.
+ */
+struct dat_ep *kdat_ep_tentative(struct dat_ia *ia)
+{
+	const struct dat_ep_parents none = {};
+	DAT_EP_ATTR attr;
+	struct dat_ep *ep;
+	int ret;
+
+	kdat_attr_default(ia, &attr);
+	kdat_attr_complete(ia, &attr);
+	ep = ep_new(ia, &none, &attr, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+	if (IS_ERR(ep))
+		return ep;
+	/* This fails only if a consumer has guessed the handle and freed the EP. */
+	ret = dat_obj_use(&ep->obj);
+	dat_obj_put(&ep->obj);
+	return ret ? ERR_PTR(-ENOMEM) : ep;
+}
+
+static DAT_RETURN ep_make(struct dat_ia *ia, const struct dat_ep_parents *p,
+			  const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out)
+{
+	struct dat_ep *ep = ep_new(ia, p, attr, DAT_EP_STATE_UNCONNECTED);
+
+	if (IS_ERR(ep))
 		return ep == ERR_PTR(-ENOMEM) ?
 		       KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
 		       ep == ERR_PTR(-EXDEV) ? KDAT_ARG(2) : kdat_error(PTR_ERR(ep));
-	}
-	/* No lock is needed, because no consumer has the handle yet. */
-	attr_note_rings(ep, &kep->attr);
 	*out = kdat_handle(&ep->obj);
 	dat_obj_put(&ep->obj);
 	return DAT_SUCCESS;
@@ -162,7 +203,7 @@ static DAT_RETURN ep_create(DAT_IA_HANDLE ia_handle, const struct ep_handles *h,
 
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
-	rc = parents_get(kia->ia, h, &parents);
+	rc = h->pz == DAT_HANDLE_NULL ? KDAT_BAD(PZ) : parents_get(kia->ia, h, &parents);
 	if (rc != DAT_SUCCESS)
 		goto out_done;
 	if (wanted)
@@ -172,7 +213,7 @@ static DAT_RETURN ep_create(DAT_IA_HANDLE ia_handle, const struct ep_handles *h,
 	rc = kdat_attr_check(kia->ia, &attr, bad_attr);
 	if (rc == DAT_SUCCESS) {
 		kdat_attr_complete(kia->ia, &attr);
-		rc = ep_make(&parents, &attr, out);
+		rc = ep_make(kia->ia, &parents, &attr, out);
 	}
 	dat_ep_put_parents(&parents);
 out_done:
@@ -370,7 +411,8 @@ static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct
 		.connect_evd = KDAT_HANDLE(ep->connect_evd), .srq = KDAT_HANDLE(ep->srq),
 	};
 	if (ep->state != DAT_EP_UNCONNECTED ||
-	    (state != DAT_EP_STATE_UNCONNECTED && mask & DAT_EP_FIELD_PZ_HANDLE))
+	    (mask & DAT_EP_FIELD_PZ_HANDLE && state != DAT_EP_STATE_UNCONNECTED &&
+	     state != DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING))
 		rc = kdat_state_error(state);
 	/*
 	 * Receives that are already posted must complete with the flags that the EP had when they
@@ -433,6 +475,9 @@ static DAT_RETURN ep_modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 	if (rc != DAT_SUCCESS)
 		return rc;
 	take_handles(&h, param, mask);
+	/* A tentative EP may have no zone yet, but no zone can be taken away. */
+	if (mask & DAT_EP_FIELD_PZ_HANDLE && h.pz == DAT_HANDLE_NULL)
+		return KDAT_BAD(PZ);
 	kdat_attr_take(&attr, &param->ep_attr, mask);
 	rc = kdat_attr_check(ep->obj.ia, &attr, KDAT_ARG(3));
 	return rc == DAT_SUCCESS ? modify_commit(ep, &h, &attr) : rc;
@@ -509,13 +554,14 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 	if (IS_ERR(ep))
 		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
 	/*
-	 * The core does not know the states RESERVED and PASSIVE_CONNECTION_PENDING.  For the core,
-	 * an EP in such a state is UNCONNECTED.
+	 * The core does not know the states RESERVED and PASSIVE_ and TENTATIVE_CONNECTION_PENDING.
+	 * For the core, an EP in such a state is UNCONNECTED.
 	 */
 	spin_lock_bh(&ep->lock);
 	state = kdat_ep_state(ep);
 	spin_unlock_bh(&ep->lock);
-	if (state == DAT_EP_STATE_RESERVED || state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) {
+	if (state == DAT_EP_STATE_RESERVED || state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ||
+	    state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING) {
 		rc = kdat_state_error(state);
 	} else if (dat_ep_reset(ep)) {
 		spin_lock_bh(&ep->lock);
@@ -528,8 +574,8 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 EXPORT_SYMBOL_DAT(kdat_ep_reset);
 
 /*
- * Returns the error of a call that tries to free an EP while an RSP, or a connection request to an
- * RSP, has the EP reserved.
+ * Returns the error of a call that tries to free an EP while an RSP, or a connection request, has
+ * the EP reserved.
  */
 static DAT_RETURN ep_busy(struct dat_ep *ep)
 {
@@ -538,7 +584,8 @@ static DAT_RETURN ep_busy(struct dat_ep *ep)
 	spin_lock_bh(&ep->lock);
 	state = kdat_ep_state(ep);
 	spin_unlock_bh(&ep->lock);
-	return kdat_state_error(state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ?
+	return kdat_state_error(state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ||
+				state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING ?
 				state : DAT_EP_STATE_RESERVED);
 }
 

@@ -101,7 +101,7 @@ struct kdat_evd {
  * struct kdat_ep - private data of an EP; protected by ep->lock except @modify
  * @attr: attributes that the consumer requested; the queue sizes are those of the allocated rings
  * @stage: kDAPL state while the core's state of the EP is UNCONNECTED: DAT_EP_STATE_RESERVED,
- *	PASSIVE_CONNECTION_PENDING or UNCONNECTED, which is 0
+ *	PASSIVE_CONNECTION_PENDING, TENTATIVE_CONNECTION_PENDING or UNCONNECTED, which is 0
  * @target: address and port of the last connect, for dat_ep_dup_connect()
  * @local: copy of the local address that dat_ep_query() has returned
  * @remote: copy of the remote address that dat_ep_query() has returned
@@ -135,6 +135,7 @@ struct kdat_lmr {
  * @kind: handle type: PSP, RSP or CSP
  * @ep: EP of an RSP, held with dat_obj_use(); the request that arrives takes the EP with xchg();
  *	else NULL
+ * @makes_ep: flag: kDAPL makes the EP of each request
  * @comm: kind of connection that a CSP accepts
  * @addr: address that a CSP listens at
  * @rcu: head for kfree_rcu(), because RCU readers reach a service point through its requests
@@ -142,6 +143,7 @@ struct kdat_lmr {
 struct kdat_sp {
 	DAT_HANDLE_TYPE		kind;
 	struct dat_ep		*ep;
+	bool			makes_ep;
 	DAT_COMM		comm;
 	struct sockaddr_storage	addr;
 	struct rcu_head		rcu;
@@ -424,6 +426,7 @@ void kdat_attr_take(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK 
 /* ep.c */
 DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep);
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to);
+struct dat_ep *kdat_ep_tentative(struct dat_ia *ia);
 
 /* cm.c */
 DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from);

@@ -50,11 +50,15 @@ static DAT_RETURN sp_listen(struct dat_ia *ia, const struct sp_args *a, DAT_HAND
 {
 	struct dat_evd *evd = kdat_get_in(ia, a->evd, DAT_HANDLE_TYPE_EVD);
 	struct dat_psp *psp;
+	u32 flags = 0;
 
+	if (a->sp->kind == DAT_HANDLE_TYPE_RSP)
+		flags |= DAT_LISTEN_ONE_SHOT;
+	if (a->sp->makes_ep)
+		flags |= DAT_LISTEN_MAKES_EP;
 	if (IS_ERR(evd))
 		return KDAT_BAD(EVD_CR);
-	psp = dat_psp_create(evd, a->qual, a->sp->kind == DAT_HANDLE_TYPE_RSP, NULL,
-			     (uintptr_t)a->sp);
+	psp = dat_psp_create(evd, a->qual, flags, NULL, (uintptr_t)a->sp);
 	dat_obj_put(&evd->obj);
 	if (IS_ERR(psp))
 		return sp_error(PTR_ERR(psp), a->in_use);
@@ -82,19 +86,22 @@ static void sp_free(struct kdat_sp *sp)
 	kfree_rcu(sp, rcu);
 }
 
-static DAT_RETURN psp_create(DAT_IA_HANDLE ia_handle, u64 want, DAT_EVD_HANDLE evd,
-			     DAT_RETURN in_use, DAT_PSP_HANDLE *out, u64 *qual)
+static DAT_RETURN psp_create(DAT_IA_HANDLE ia_handle, struct sp_args *a, DAT_PSP_FLAGS flags,
+			     DAT_PSP_HANDLE *out, u64 *qual)
 {
-	struct sp_args a = { .evd = evd, .qual = want, .in_use = in_use };
 	struct kdat_ia *kia = kdat_ia_get(ia_handle);
-	DAT_RETURN rc;
+	DAT_RETURN rc = kdat_error(-ENOMEM);
 
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
-	a.sp = sp_alloc(DAT_HANDLE_TYPE_PSP);
-	rc = a.sp ? sp_listen(kia->ia, &a, out, qual) : kdat_error(-ENOMEM);
-	if (rc != DAT_SUCCESS && a.sp)
-		sp_free(a.sp);
+	a->sp = sp_alloc(DAT_HANDLE_TYPE_PSP);
+	if (!a->sp)
+		goto out_done;
+	a->sp->makes_ep = flags == DAT_PSP_PROVIDER_FLAG;
+	rc = sp_listen(kia->ia, a, out, qual);
+	if (rc != DAT_SUCCESS)
+		sp_free(a->sp);
+out_done:
 	kdat_ia_done(kia);
 	return rc;
 }
@@ -103,16 +110,17 @@ static DAT_RETURN psp_check(DAT_PSP_FLAGS flags, const DAT_PSP_HANDLE *out)
 {
 	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
 		return KDAT_ARG(4);
-	if (!out)
-		return KDAT_ARG(5);
-	return flags == DAT_PSP_PROVIDER_FLAG ?
-	       KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE) : DAT_SUCCESS;
+	return out ? DAT_SUCCESS : KDAT_ARG(5);
 }
 
 DAT_RETURN kdat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			   DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
 			   DAT_PSP_HANDLE *psp_handle)
 {
+	struct sp_args a = {
+		.evd = evd_handle, .qual = conn_qual,
+		.in_use = KDAT_ERR(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE),
+	};
 	DAT_RETURN rc;
 	u64 unused;
 
@@ -121,8 +129,7 @@ DAT_RETURN kdat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	rc = psp_check(psp_flags, psp_handle);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	return psp_create(ia_handle, conn_qual, evd_handle,
-			  KDAT_ERR(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE), psp_handle, &unused);
+	return psp_create(ia_handle, &a, psp_flags, psp_handle, &unused);
 }
 EXPORT_SYMBOL_DAT(kdat_psp_create);
 
@@ -130,6 +137,10 @@ DAT_RETURN kdat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual
 			       DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
 			       DAT_PSP_HANDLE *psp_handle)
 {
+	struct sp_args a = {
+		.evd = evd_handle,
+		.in_use = KDAT_ERR(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE),
+	};
 	DAT_RETURN rc;
 	u64 qual;
 
@@ -138,8 +149,7 @@ DAT_RETURN kdat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual
 	rc = psp_check(psp_flags, psp_handle);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	rc = psp_create(ia_handle, 0, evd_handle,
-			KDAT_ERR(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE), psp_handle, &qual);
+	rc = psp_create(ia_handle, &a, psp_flags, psp_handle, &qual);
 	if (rc == DAT_SUCCESS)
 		*conn_qual = qual;
 	return rc;
@@ -172,7 +182,8 @@ DAT_RETURN kdat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_para
 	psp_param->ia_handle = kdat_ia_handle(psp->obj.ia);
 	psp_param->conn_qual = psp->conn_qual;
 	psp_param->evd_handle = sp_evd(psp);
-	psp_param->psp_flags = DAT_PSP_CONSUMER_FLAG;
+	psp_param->psp_flags = kdat_sp_of(psp)->makes_ep ? DAT_PSP_PROVIDER_FLAG :
+							   DAT_PSP_CONSUMER_FLAG;
 	kdat_done(&psp->obj);
 	return DAT_SUCCESS;
 }
@@ -199,28 +210,34 @@ static DAT_RETURN rsp_reserve(struct kdat_sp *sp, struct dat_ep *ep)
 {
 	DAT_EP_STATE state;
 
+	/*
+	 * Only an EP that can be reserved is used, so that kdat_cr_unreserve() can free the EP of a
+	 * request.
+	 */
+	state = kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED);
+	if (state != DAT_EP_STATE_UNCONNECTED)
+		return kdat_state_error(state);
 	if (dat_obj_use(&ep->obj))
 		return KDAT_BAD(EP);
-	state = kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED);
-	if (state != DAT_EP_STATE_UNCONNECTED) {
-		dat_obj_unuse(&ep->obj);
-		return kdat_state_error(state);
-	}
 	sp->ep = ep;
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN rsp_create(struct dat_ep *ep, struct sp_args *a, DAT_RSP_HANDLE *out)
+/* Creates an RSP.  @ep is the EP for the request; NULL: kDAPL makes one for the request. */
+static DAT_RETURN rsp_create(struct dat_ia *ia, struct dat_ep *ep, struct sp_args *a,
+			     DAT_RSP_HANDLE *out)
 {
-	DAT_RETURN rc;
+	DAT_RETURN rc = DAT_SUCCESS;
 	u64 unused;
 
 	a->sp = sp_alloc(DAT_HANDLE_TYPE_RSP);
 	if (!a->sp)
 		return kdat_error(-ENOMEM);
-	rc = rsp_reserve(a->sp, ep);
+	a->sp->makes_ep = !ep;
+	if (ep)
+		rc = rsp_reserve(a->sp, ep);
 	if (rc == DAT_SUCCESS)
-		rc = sp_listen(ep->obj.ia, a, out, &unused);
+		rc = sp_listen(ia, a, out, &unused);
 	if (rc != DAT_SUCCESS) {
 		rsp_unreserve(a->sp);
 		sp_free(a->sp);
@@ -236,8 +253,8 @@ DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 		.evd = evd_handle, .qual = conn_qual,
 		.in_use = KDAT_ERR(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE),
 	};
+	struct dat_ep *ep = NULL;
 	struct kdat_ia *kia;
-	struct dat_ep *ep;
 	DAT_RETURN rc;
 
 	if (!conn_qual)
@@ -247,11 +264,14 @@ DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	kia = kdat_ia_get(ia_handle);
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
-	rc = ep_handle ? KDAT_BAD(EP) : KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	ep = kdat_get_in(kia->ia, ep_handle, DAT_HANDLE_TYPE_EP);
-	if (!IS_ERR(ep)) {
-		rc = rsp_create(ep, &a, rsp_handle);
-		dat_obj_put(&ep->obj);
+	if (ep_handle != DAT_HANDLE_NULL)
+		ep = kdat_get_in(kia->ia, ep_handle, DAT_HANDLE_TYPE_EP);
+	if (IS_ERR(ep)) {
+		rc = KDAT_BAD(EP);
+	} else {
+		rc = rsp_create(kia->ia, ep, &a, rsp_handle);
+		if (ep)
+			dat_obj_put(&ep->obj);
 	}
 	kdat_ia_done(kia);
 	return rc;

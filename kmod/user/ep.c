@@ -83,7 +83,7 @@ static struct dat_ep *ep_make(struct dat_ia *ia, const struct dat_ep_create *arg
 	ret = ep_get_parents(ia, arg, &parents);
 	if (ret)
 		return ERR_PTR(ret);
-	ep = dat_ep_create(&parents, &attr, arg->user_data);
+	ep = dat_ep_create(ia, &parents, &attr, arg->user_data);
 	dat_ep_put_parents(&parents);
 	return ep;
 }
@@ -317,8 +317,9 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd)
 	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->evd);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
-	psp = dat_psp_create(evd, arg->conn_qual, arg->flags & DAT_PSP_ONE_SHOT, current->mm,
-			     arg->user_data);
+	psp = dat_psp_create(evd, arg->conn_qual,
+			     arg->flags & DAT_PSP_ONE_SHOT ? DAT_LISTEN_ONE_SHOT : 0,
+			     current->mm, arg->user_data);
 	dat_obj_put(&evd->obj);
 	if (IS_ERR(psp))
 		return PTR_ERR(psp);

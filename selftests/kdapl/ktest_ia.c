@@ -25,7 +25,8 @@ static void ia_query_fills_the_attributes(struct ktest *t)
 				  pa);
 		good = !strcmp(ia->adapter_name, ktest_device) && ia->max_eps > 0 &&
 		       ia->ia_address_ptr && pa->is_thread_safe == DAT_TRUE &&
-		       pa->upcall_policy == DAT_UPCALL_MANY;
+		       pa->upcall_policy == DAT_UPCALL_MANY &&
+		       pa->ep_creator == DAT_PSP_CREATES_EP_IFASKED;
 	}
 	kfree(ia);
 	kfree(pa);
