@@ -272,21 +272,4 @@ static inline uint64_t r_now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/*
- * Stop and continue this process from a child, because a stopped process cannot continue itself.
- * Returns the pid of the child.
- */
-static inline pid_t r_stop_and_continue(void)
-{
-	pid_t parent = getpid(), pid = fork();
-
-	if (pid)
-		return pid;
-	usleep(R_QUIET_MS * 1000);
-	kill(parent, SIGSTOP);
-	usleep(R_QUIET_MS * 1000);
-	kill(parent, SIGCONT);
-	_exit(0);
-}
-
 #endif /* RSM_TEST_H */

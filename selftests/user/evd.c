@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* Event dispatchers (EVDs): waits, deadlines, thresholds, and overflow. */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,8 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "sleeps.h"
+#include "stops.h"
 
 FIXTURE(evd) {
 	struct t_file f;
@@ -94,12 +97,23 @@ TEST_F(evd, a_past_deadline_never_sleeps)
 	EXPECT_EQ(0, t_evd_wait(&self->evd, 1, 0));
 }
 
-TEST_F(evd, a_deadline_is_kept)
+/*
+ * Each wait may end late on a busy machine, but a deadline that the driver moves makes all of them
+ * end late.  So the best of some waits counts.
+ */
+TEST_F_TIMEOUT(evd, a_deadline_is_kept, 60)
 {
-	uint64_t start = now_ms();
+	uint64_t start, took, best = UINT64_MAX;
+	int i;
 
-	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&self->evd, 1, 250));
-	EXPECT_LE(start + 249, now_ms());
+	for (i = 0; i < 10 && best > 250 + 50; i++) {
+		start = now_ms();
+		EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&self->evd, 1, 250));
+		took = now_ms() - start;
+		EXPECT_LE(249, took);
+		best = took < best ? took : best;
+	}
+	EXPECT_GE(250 + 50, best);
 }
 
 /* Covers: SH 21 */
@@ -117,31 +131,6 @@ TEST_F_TIMEOUT(evd, a_waiter_wakes_when_its_threshold_is_reached, 60)
 }
 
 /*
- * Wait until the thread @tid sleeps.  Returns how many times the thread has gone to sleep so far,
- * or -1.
- */
-static long sleeps_of(const pid_t *tid)
-{
-	char path[64], line[128], state = 0;
-	long n = -1;
-	FILE *f;
-	int i;
-
-	for (i = 0; i < T_WAIT_MS && state != 'S'; i++) {
-		usleep(1000);
-		snprintf(path, sizeof(path), "/proc/self/task/%d/status",
-			 __atomic_load_n(tid, __ATOMIC_ACQUIRE));
-		f = fopen(path, "r");
-		while (f && fgets(line, sizeof(line), f))
-			if (sscanf(line, "State: %c", &state) != 1)
-				sscanf(line, "voluntary_ctxt_switches: %ld", &n);
-		if (f)
-			fclose(f);
-	}
-	return state == 'S' ? n : -1;
-}
-
-/*
  * The test counts how often the waiter goes to sleep.  The count must stay the same: a spurious
  * wakeup would add one.
  */
@@ -154,13 +143,13 @@ TEST_F_TIMEOUT(evd, a_waiter_sleeps_on_while_events_are_fewer_than_its_threshold
 	/* One event is queued before the wait begins. */
 	ASSERT_EQ(0, post(&self->evd, 1));
 	waiter_start(&w, &self->evd, 4);
-	before = sleeps_of(&w.tid);
+	before = sleeps_of(&w.tid, T_WAIT_MS);
 	ASSERT_LT(0, before);
 	ASSERT_EQ(0, post(&self->evd, 2));
 	usleep(200000);
 	ASSERT_EQ(0, post(&self->evd, 3));
 	usleep(200000);
-	EXPECT_EQ(before, sleeps_of(&w.tid));
+	EXPECT_EQ(before, sleeps_of(&w.tid, T_WAIT_MS));
 	EXPECT_EQ(1, w.ret);
 	ASSERT_EQ(0, post(&self->evd, 4));
 	EXPECT_EQ(0, waiter_end(&w));
@@ -225,13 +214,52 @@ TEST_F(evd, a_signal_is_EINTR_and_takes_nothing)
 	EXPECT_EQ(5, eqe.cookie);
 }
 
+struct watcher {
+	struct pollfd	p;
+	uint64_t	took;
+	pid_t		tid;
+	pthread_t	thread;
+};
+
+static void *watcher_main(void *arg)
+{
+	struct watcher *w = arg;
+	uint64_t start = now_ms();
+
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
+	poll(&w->p, 1, T_WAIT_MS);
+	w->took = now_ms() - start;
+	return NULL;
+}
+
+/* poll() looks at the descriptor once more when its time is up, so only the time tells. */
+TEST_F_TIMEOUT(evd, a_watched_descriptor_hangs_up_when_the_IA_is_closed, 60)
+{
+	struct dat_fd fd = { .size = sizeof(fd), .type = DAT_OBJ_EVD, .id = self->evd.id };
+	struct dat_ia_close arg = { .size = sizeof(arg) };
+	struct watcher w = {};
+
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_FD, &fd));
+	w.p = (struct pollfd) { .fd = fd.fd, .events = POLLIN };
+	ASSERT_EQ(0, pthread_create(&w.thread, NULL, watcher_main, &w));
+	ASSERT_LT(0, sleeps_of(&w.tid, T_WAIT_MS));
+	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_IA_CLOSE, &arg));
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(POLLHUP, w.p.revents & POLLHUP);
+	EXPECT_GT(T_WAIT_MS, w.took);
+	close(fd.fd);
+}
+
 TEST_F(evd, a_stop_and_a_continue_do_not_end_a_wait)
 {
-	pid_t pid = t_stop_and_continue();
+	struct stops s;
+	int n;
 
-	ASSERT_LT(0, pid);
-	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&self->evd, 1, 1000));
-	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	ASSERT_EQ(0, stops_begin(&s));
+	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&self->evd, 1, STOPS_WAIT_MS));
+	n = stops_end(&s);
+	EXPECT_LT(0, n);
+	EXPECT_GT(STOPS_MAX, n);
 }
 
 /* Covers: SH 30 */
