@@ -10,6 +10,7 @@
 #include "kselftest_harness.h"
 #include "adapter.h"
 #include "api_conform.h"
+#include "sleeps.h"
 
 FIXTURE(data) {
 	struct a_pair p;
@@ -54,6 +55,7 @@ struct waiter {
 	DAT_EVENT	event;
 	DAT_COUNT	nmore;
 	DAT_RETURN	rc;
+	pid_t		tid;
 	int		done;
 };
 
@@ -61,6 +63,7 @@ static void *wait_for_one(void *arg)
 {
 	struct waiter *w = arg;
 
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
 	w->rc = dat_evd_wait(w->evd, A_WAIT_US, 1, &w->event, &w->nmore);
 	__atomic_store_n(&w->done, 1, __ATOMIC_RELEASE);
 	return NULL;
@@ -84,12 +87,17 @@ TEST_F_TIMEOUT(data, an_unsignalled_event_wakes_no_waiter, 60)
 {
 	struct waiter w = { .rc = DAT_ABORT };
 	pthread_t thread;
+	long before;
 
 	ASSERT_EQ(DAT_SUCCESS, unsignalled(&self->p, &w.evd));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_one, &w));
-	usleep(A_QUIET_US);
+	before = sleeps_of(&w.tid, A_WAIT_US / 1000);
+	ASSERT_LT(0, before);
 	ASSERT_EQ(DAT_SUCCESS, write64(&self->p, 1, DAT_COMPLETION_UNSIGNALLED_FLAG));
+	until_idle(self->p.ep[1]);
 	usleep(A_QUIET_US);
+	/* A waiter that was woken, and only found too few events, would have slept once more. */
+	EXPECT_EQ(before, sleeps_of(&w.tid, A_WAIT_US / 1000));
 	EXPECT_EQ(0, __atomic_load_n(&w.done, __ATOMIC_ACQUIRE));
 	ASSERT_EQ(DAT_SUCCESS, write64(&self->p, 2, 0));
 	pthread_join(thread, NULL);
