@@ -82,4 +82,17 @@ static inline int rdma_count(const char *what)
 	return n;
 }
 
+/*
+ * Wait until the count of @what has fallen to @before, because connections end asynchronously.
+ * Returns the count.
+ */
+static inline int rdma_count_falls(const char *what, int before)
+{
+	int i;
+
+	for (i = 0; i < 200 && rdma_count(what) > before; i++)
+		usleep(100000);
+	return rdma_count(what);
+}
+
 #endif /* RDMA_COUNT_H */

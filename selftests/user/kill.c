@@ -18,6 +18,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "rdma_count.h"
 #include "tracefs.h"
 
 #define ROUNDS	30
@@ -58,8 +59,7 @@ static int traffic(struct side *s)
 	struct dat_eqe eqe;
 	int i;
 
-	if (connected)
-		*connected = 1;
+	*connected = 1;
 	for (i = 0; i < T_QUEUE; i++)
 		t_recv(&s->ep.rq, 0, (uintptr_t)s->mem.va, s->mem.lkey, 4096);
 	for (i = 0; i < 4; i++)
@@ -143,6 +143,8 @@ FIXTURE(kill) {
 
 FIXTURE_SETUP(kill)
 {
+	connected = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, (void *)connected);
 }
 
 FIXTURE_TEARDOWN(kill)
@@ -156,7 +158,6 @@ TEST_F_TIMEOUT(kill, the_survivor_hears_of_it_and_nothing_is_left, 900)
 	pid_t pid[2];
 	int i, status, victim, tested = 0;
 
-	connected = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	TH_LOG("seed %u", seed);
 	srand(seed);
 	for (i = 0; i < ROUNDS; i++) {
@@ -184,20 +185,48 @@ TEST_F_TIMEOUT(kill, the_survivor_hears_of_it_and_nothing_is_left, 900)
 	EXPECT_LT(5, tested);
 }
 
-TEST_F_TIMEOUT(kill, both_at_once, 300)
+static void wait_connected(void)
 {
-	pid_t pid[2];
 	int i;
 
+	for (i = 0; i < T_WAIT_MS && !*connected; i++)
+		usleep(1000);
+}
+
+/* Returns 1 if a process ended by the kill, or before the kill by the kill of its peer. */
+static int ended_by_kill(int status)
+{
+	return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : status == 0;
+}
+
+/* Nobody is left who could give anything up: the driver alone ends the connections. */
+TEST_F_TIMEOUT(kill, both_at_once, 300)
+{
+	static const char *const kinds[] = { "qp", "cm_id", "cq", "mr", "pd" };
+	int before[5], status[2], i, tested = 0;
+	pid_t pid[2];
+
+	for (i = 0; i < 5; i++)
+		before[i] = rdma_count(kinds[i]);
 	for (i = 0; i < 10; i++) {
+		*connected = 0;
 		pid[0] = start(passive);
 		pid[1] = start(active);
-		usleep(100000 + rand() % 300000);
+		/* Half of the kills hit a connection with traffic, the others a handshake. */
+		if (i % 2)
+			wait_connected();
+		usleep(rand() % 200000);
+		tested += *connected;
 		kill(pid[0], SIGKILL);
 		kill(pid[1], SIGKILL);
-		waitpid(pid[0], NULL, 0);
-		waitpid(pid[1], NULL, 0);
+		waitpid(pid[0], &status[0], 0);
+		waitpid(pid[1], &status[1], 0);
+		ASSERT_TRUE(ended_by_kill(status[0])) TH_LOG("round %d: %#x", i, status[0]);
+		ASSERT_TRUE(ended_by_kill(status[1])) TH_LOG("round %d: %#x", i, status[1]);
 	}
+	EXPECT_LE(5, tested);
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(before[i], rdma_count_falls(kinds[i], before[i])) TH_LOG("%s", kinds[i]);
 }
 
 /* Earlier tests killed processes that listened at T_QUAL: the qualifier must be free again. */

@@ -53,19 +53,6 @@ static double seconds(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/*
- * Wait until the count of @what has fallen to @before, because connections end asynchronously.
- * Returns the count.
- */
-static int wait_for_count(const char *what, int before)
-{
-	int i;
-
-	for (i = 0; i < 200 && rdma_count(what) > before; i++)
-		usleep(100000);
-	return rdma_count(what);
-}
-
 FIXTURE(race) {
 	struct t_pair p;
 	int cm_ids;
@@ -81,7 +68,7 @@ FIXTURE_SETUP(race)
 FIXTURE_TEARDOWN(race)
 {
 	t_pair_close(&self->p);
-	EXPECT_EQ(self->cm_ids, wait_for_count("cm_id", self->cm_ids));
+	EXPECT_EQ(self->cm_ids, rdma_count_falls("cm_id", self->cm_ids));
 }
 
 /*
