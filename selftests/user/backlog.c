@@ -15,6 +15,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -72,6 +73,14 @@ static uint32_t next(struct t_evd *evd)
 	return t_event(evd, T_WAIT_MS, &eqe) ? eqe.type : 0;
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
 static int request(FIXTURE_DATA(backlog) *self, int i)
 {
 	return t_connect(&self->p.f, &self->ep[i], T_QUAL + 1, NULL, 0);
@@ -120,14 +129,24 @@ static int silent_peers(FIXTURE_DATA(backlog) *self, int n)
 
 TEST_F_TIMEOUT(backlog, an_accepted_connection_that_is_never_confirmed_ends, 120)
 {
+	uint64_t start;
+
 	START_PEER();
 	ASSERT_EQ(0, t_set_param("accept_timeout", 500));
+	start = now_ms();
 	ASSERT_EQ(0, silent_peers(self, 1));
 	EXPECT_EQ(DAT_EV_ACCEPT_ERROR, next(&self->evd));
+	/* The connection ends by the deadline that was set, not by the default. */
+	EXPECT_LE(500, now_ms() - start + 1);
+	EXPECT_GT(TIMEOUT_MS, now_ms() - start);
 	EXPECT_EQ(11, self->ep[0].st->state);
 	/* The failed endpoint can be reset and connected again. */
+	ASSERT_EQ(0, t_set_param("accept_timeout", TIMEOUT_MS));
 	ASSERT_EQ(0, t_reset(&self->p.f, &self->ep[0]));
-	ASSERT_EQ(0, t_connect(&self->p.f, &self->ep[0], T_QUAL, NULL, 0));
+	ASSERT_EQ(0, t_connect(&self->p.f, &self->ep[0], T_QUAL + 1, NULL, 0));
+	ASSERT_EQ(0, accept_next(self, &self->p.ep[0]));
+	EXPECT_EQ(DAT_EV_ESTABLISHED, next(&self->p.evd[0]));
+	EXPECT_EQ(DAT_EV_ESTABLISHED, next(&self->evd));
 }
 
 TEST_F_TIMEOUT(backlog, a_connection_that_was_confirmed_outlives_the_deadline, 120)
