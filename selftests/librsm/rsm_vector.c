@@ -5,7 +5,8 @@
 
 #include <pthread.h>
 
-#define N RSM_MAX_SGIOREQS
+#define N		RSM_MAX_SGIOREQS
+#define AT_ONCE_MS	50
 
 FIXTURE(vector) {
 	struct r_pair			p;
@@ -436,10 +437,25 @@ TEST_F(vector, who_is_woken_by_a_signal_sees_the_data)
 /* RSM check: 52 */
 TEST_F(vector, a_cut_import_is_told_at_once)
 {
-	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(self->p.exp));
-	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_putv(&self->sg));
-	EXPECT_EQ(N, self->sg.io_residual_count);
-	EXPECT_TRUE(r_all(self->p.mem, 0, R_SIZE));
+	uint64_t start, took, best = UINT64_MAX;
+	int i;
+
+	/* A busy machine delays some calls; a driver that waits for something delays all. */
+	for (i = 0; i < 10 && best > AT_ONCE_MS; i++) {
+		if (i) {
+			r_close(&self->p);
+			ASSERT_EQ(RSM_SUCCESS, r_pair(&self->p));
+			list_init(self);
+		}
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(self->p.exp));
+		start = r_now_ms();
+		EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_putv(&self->sg));
+		took = r_now_ms() - start;
+		best = took < best ? took : best;
+		EXPECT_EQ(N, self->sg.io_residual_count);
+		EXPECT_TRUE(r_all(self->p.mem, 0, R_SIZE));
+	}
+	EXPECT_GE(AT_ONCE_MS, best);
 }
 
 /* RSM check: 52 */
