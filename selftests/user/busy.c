@@ -22,6 +22,7 @@
 
 #define LONG_US		DAT_MAX_SPIN_US
 #define SPIN_US		1000
+#define FREES		500
 #define BUSY_STREAMS	(DAT_STREAM_DTO | DAT_STREAM_CONNECTION)
 
 static int busy_poll(const struct t_evd *evd, uint32_t spin_us)
@@ -698,6 +699,57 @@ TEST_F_TIMEOUT(busy, the_end_of_the_EVD_ends_a_spin, 60)
 	pthread_join(s.thread, NULL);
 	EXPECT_TRUE(s.ret == -ESHUTDOWN || s.ret == -ENOENT) TH_LOG("%d", s.ret);
 	EXPECT_EQ(-ENOENT, busy_poll(&evd, 0));
+}
+
+struct beginner {
+	struct t_evd	*evd;
+	atomic_int	ready;
+	int		ret;	/* result of the last poll */
+	uint64_t	took;	/* duration of the last poll in ms */
+	pthread_t	thread;
+};
+
+/* Begin to poll, again and again, until the EVD has gone. */
+static void *beginner_main(void *arg)
+{
+	struct beginner *b = arg;
+	uint64_t start;
+
+	b->ready = 1;
+	do {
+		start = now_ms();
+		b->ret = busy_poll(b->evd, LONG_US);
+		b->took = now_ms() - start;
+	} while (b->ret == -EAGAIN);
+	return NULL;
+}
+
+/*
+ * The free ends the polls that have begun, and lets no other begin.  A poll that slips between both
+ * spins on for LONG_US.  A busy machine may stop a thread as long, but not several times.
+ */
+TEST_F_TIMEOUT(busy, a_poll_that_begins_beside_the_free_ends_with_it, 120)
+{
+	struct beginner b;
+	int i, j, late = 0;
+	struct t_evd evd;
+
+	for (i = 0; i < FREES && late <= 2; i++) {
+		ASSERT_EQ(0, t_evd(&self->p.f, BUSY_STREAMS, 8, &evd));
+		b = (struct beginner) { .evd = &evd };
+		ASSERT_EQ(0, pthread_create(&b.thread, NULL, beginner_main, &b));
+		while (!b.ready)
+			;
+		for (j = 0; j < i % 64 * 32; j++)
+			__asm__ volatile("" ::: "memory");
+		EXPECT_EQ(0, t_free(&self->p.f, DAT_OBJ_EVD, evd.id));
+		pthread_join(b.thread, NULL);
+		/* -EBUSY would say that the consumer needs notifications. */
+		ASSERT_TRUE(b.ret == -ESHUTDOWN || b.ret == -ENOENT)
+			TH_LOG("round %d: %d", i, b.ret);
+		late += b.took >= LONG_US / 1000 * 9 / 10;
+	}
+	EXPECT_GE(2, late);
 }
 
 TEST_F_TIMEOUT(busy, a_software_event_ends_a_spin, 60)
