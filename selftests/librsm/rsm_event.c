@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 FIXTURE(event) {
 	struct r_pair p;
@@ -281,6 +282,24 @@ TEST_F(event, descriptors_are_counted)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.exp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.exp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(self->p.exp));
+}
+
+TEST_F(event, a_descriptor_that_is_not_to_be_had_leaves_nothing)
+{
+	struct rlimit old, none = { 0 };
+	struct pollfd fd;
+	int i;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &old));
+	none.rlim_max = old.rlim_max;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	/* A reference to the export that each call left would be reported as leaked memory. */
+	for (i = 0; i < 10; i++)
+		EXPECT_EQ(RSMERR_INSUFFICIENT_RESOURCES,
+			  rsm_memseg_get_pollfd(self->p.exp, &fd));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
+	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_get_pollfd(self->p.exp, &fd));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_release_pollfd(self->p.exp));
 }
 
 /*
