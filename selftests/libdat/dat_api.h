@@ -44,7 +44,10 @@ DAT_RETURN a_connect(struct a_pair *p, DAT_EP_HANDLE active, DAT_EP_HANDLE passi
 		     DAT_EVD_HANDLE active_evd, DAT_EVD_HANDLE passive_evd);
 void a_close(struct a_pair *p);
 
-/* Return 1 with the next event, or 0 if no event arrives within @us microseconds. */
+/*
+ * Return 1 with the next event, or 0 if no event arrives within @us microseconds, or if a wait of
+ * A_WAIT_US or more was not woken.
+ */
 int a_event(DAT_EVD_HANDLE evd, unsigned int us, DAT_EVENT *event);
 /*
  * Return the status of the next DTO event, or -1 on timeout.  If the next event is not a DTO event,

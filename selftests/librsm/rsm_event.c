@@ -3,6 +3,7 @@
 /* RSMAPI: signals, and waits for signals. */
 #define _GNU_SOURCE
 #include "rsm_test.h"
+#include "sleeps.h"
 #include "stops.h"
 #include "timens.h"
 
@@ -101,6 +102,49 @@ TEST(a_wait_lasts_as_long_as_it_should_where_the_clock_is_ahead_or_behind)
 		SKIP(return, "needs root and CONFIG_TIME_NS");
 	EXPECT_EQ(0, ahead);
 	EXPECT_EQ(0, timens_run(-1, wait_times_out));
+}
+
+struct sleeper {
+	void		*seg;
+	int		ret;
+	uint64_t	took;
+	pid_t		tid;
+	pthread_t	thread;
+};
+
+static void *sleeper_main(void *arg)
+{
+	struct sleeper *s = arg;
+	uint64_t start = r_now_ms();
+
+	__atomic_store_n(&s->tid, gettid(), __ATOMIC_RELEASE);
+	s->ret = rsm_intr_signal_wait(s->seg, R_WAIT_MS);
+	s->took = r_now_ms() - start;
+	return NULL;
+}
+
+/*
+ * Post through @from to a thread that sleeps on @to.  Returns 0 if the event has woken the thread.
+ * A wait whose wake-up is lost finds the event when its time is up.
+ */
+static int wakes(void *from, void *to)
+{
+	struct sleeper s = { .seg = to };
+
+	if (pthread_create(&s.thread, NULL, sleeper_main, &s))
+		return 1;
+	if (sleeps_of(&s.tid, R_WAIT_MS) < 0 || rsm_intr_signal_post(from, 0))
+		return 2;
+	pthread_join(s.thread, NULL);
+	if (s.ret)
+		return s.ret;
+	return s.took < R_WAIT_MS ? 0 : 3;
+}
+
+TEST_F_TIMEOUT(event, a_signal_wakes_who_sleeps, 120)
+{
+	EXPECT_EQ(0, wakes(self->p.imp, self->p.exp));
+	EXPECT_EQ(0, wakes(self->p.exp, self->p.imp));
 }
 
 /* RSM check: 63 */
