@@ -320,7 +320,7 @@ static struct dat_kmem *kmem_of_dma(const struct kdat_region *r, u64 *start)
 	const DAT_PLATFORM_MEMORY *p = r->memory.for_platform;
 	struct dat_kmem *mem;
 
-	if (!p || !p->sg || !p->nents)
+	if (!p || !p->nents)
 		return ERR_PTR(-EINVAL);
 	mem = dat_kmem_of_dma(p->sg, p->nents, p->offset, r->length);
 	if (!IS_ERR(mem))
