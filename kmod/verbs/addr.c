@@ -3,6 +3,7 @@
 /* Addresses of ports, and visibility of ports in network namespaces. */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
+#include <linux/ipv6.h>
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
@@ -151,7 +152,18 @@ static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage 
 }
 
 /*
- * Converts a GID to an address.  Sets AF_UNSPEC if the GID does not belong to an interface in @net.
+ * Returns true if the kernel has the address family.  With ipv6.disable=1 a RoCE port still has
+ * link-local GIDs, but IPv6 has allocated no tables: ipv6_chk_addr() and rdma_bind_addr() would
+ * dereference a NULL pointer.
+ */
+static bool addr_family_on(const struct sockaddr_storage *ss)
+{
+	return ss->ss_family != AF_INET6 || ipv6_mod_enabled();
+}
+
+/*
+ * Converts a GID to an address.  Sets AF_UNSPEC if the GID does not belong to an interface in @net,
+ * or if the kernel does not have its address family.
  */
 static void dev_gid_addr(const struct ib_gid_attr *attr, const struct net *net,
 			 struct sockaddr_storage *ss)
@@ -162,7 +174,7 @@ static void dev_gid_addr(const struct ib_gid_attr *attr, const struct net *net,
 	rdma_gid2ip((struct sockaddr *)ss, &attr->gid);
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	if (IS_ERR(ndev) || !net_eq(dev_net(ndev), net))
+	if (IS_ERR(ndev) || !net_eq(dev_net(ndev), net) || !addr_family_on(ss))
 		ss->ss_family = AF_UNSPEC;
 	else if (addr_rank(ss, AF_INET6) == 1 && !dev_has_addr(ndev, ss))
 		ss->ss_family = AF_UNSPEC;
