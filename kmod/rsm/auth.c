@@ -40,6 +40,7 @@ static const struct user_key_payload *key_payload(const struct key *key)
 	return payload && payload->datalen >= RSM_KEY_MIN ? payload : NULL;
 }
 
+/* Returns 0; -ENOPKG if this kernel cannot compute hmac(sha256); or an error of the key. */
 static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
 {
 	const struct user_key_payload *payload;
@@ -51,7 +52,7 @@ static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
 		return ret;
 	tfm = crypto_alloc_shash("hmac(sha256)", 0, 0);
 	if (IS_ERR(tfm))
-		return PTR_ERR(tfm);
+		return PTR_ERR(tfm) == -ENOMEM ? -ENOMEM : -ENOPKG;
 	down_read(&key->sem);
 	payload = key_payload(key);
 	ret = payload ? crypto_shash_setkey(tfm, payload->data, payload->datalen) : -ENOKEY;
@@ -85,10 +86,18 @@ static int key_check(struct key *key)
 	static const struct rsm_transcript nothing;
 	u8 mac[RSM_MAC];
 
-	if (key->type != &key_type_logon || strcmp(key->description, KEY_NAME) ||
-	    key_digest(key, &nothing, mac))
+	if (key->type != &key_type_logon || strcmp(key->description, KEY_NAME))
 		return DAT_RSM_BAD_CONF;
-	return DAT_RSM_OK;
+	switch (key_digest(key, &nothing, mac)) {
+	case 0:
+		return DAT_RSM_OK;
+	case -ENOPKG:
+		return -ENOPKG;
+	case -ENOMEM:
+		return DAT_RSM_NO_MEM;
+	default:
+		return DAT_RSM_BAD_CONF;
+	}
 }
 
 int rsm_auth_set_key(struct rsm_node *node, s32 serial)

@@ -608,7 +608,7 @@ int rsm_auth_ready(struct rsm_node *node);
 
 /*
  * Sets the cluster key of @node to the caller's logon key with serial number @serial.  0 removes
- * the cluster key.  Return: enum dat_rsm_err.
+ * the cluster key.  Return: enum dat_rsm_err, or -ENOPKG if this kernel has no hmac(sha256).
  */
 int rsm_auth_set_key(struct rsm_node *node, s32 serial);
 

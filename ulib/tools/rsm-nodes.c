@@ -66,6 +66,8 @@ void call(int fd, struct dat_rsm_nodes *arg)
 
 	if (ret == -EREMOTEIO)
 		die("%s", reason(arg));
+	if (ret == -ENOPKG)
+		die("this kernel has no hmac(sha256), so it can use no key: boot one with CONFIG_CRYPTO_HMAC and CONFIG_CRYPTO_SHA256; in a safe network, 'rsm-nodes trust-network on' needs no key");
 	if (ret)
 		die("/dev/rsm: %s", ret == -ENOTTY ? "this dat_rsm.ko knows no nodes" :
 						       strerror(-ret));

@@ -25,6 +25,7 @@
  *   EFAULT       the argument itself is not accessible
  *   EOPNOTSUPP   the kernel does not know a flag or another value, or a field that must
  *                be 0 is not 0
+ *   ENOPKG       DAT_IOC_RSM_NODES: the kernel has no hmac(sha256), which uses the key
  *   EINTR        a signal handler ran
  *
  * An argument may contain the address of an array.  @entry_size is the size of the array's entries
@@ -672,6 +673,7 @@ struct dat_rsm_node {
  *	DAT_RSM_NODES_TRUST
  *
  * EOPNOTSUPP: unknown flags or other combinations of flags, or a field that must be 0 is not 0.
+ * ENOPKG: with DAT_RSM_NODES_KEY, the kernel cannot compute hmac(sha256).
  *
  * The driver holds a reference to the key.  A revoked or expired key counts as no key.  A
  * connection to a node does not end when the node is removed from the table.  The driver ignores an
