@@ -2,10 +2,16 @@
 // Copyright (c) The dat authors
 /* Calls with invalid handles or arguments must return the error codes of the specification. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+
+#define PAGE	4096
 
 FIXTURE(errors) {
 	struct a_pair p;
@@ -325,6 +331,94 @@ TEST_F(errors, memory_that_cannot_be_registered)
 	EXPECT_EQ(RC(DAT_LENGTH_ERROR, 0), LMR(DAT_MEM_TYPE_VIRTUAL, 0, 0x33));
 	EXPECT_EQ(IP(6), LMR(DAT_MEM_TYPE_VIRTUAL, 4096, 0x44));
 	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0), LMR(99, 4096, 0x33));
+}
+
+/* Registers memory that must be refused.  Returns the message of the library. */
+static const char *refusal(struct __test_metadata *_metadata, struct a_pair *p, void *va,
+			   DAT_MEM_PRIV_FLAGS priv)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = va };
+	DAT_LMR_HANDLE lmr;
+	DAT_RETURN rc;
+
+	a_log_begin();
+	rc = dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAGE, p->pz, priv, &lmr, NULL,
+			    NULL, NULL, NULL);
+	EXPECT_EQ(IP(3), rc);
+	return a_log_end();
+}
+
+#define EXPECT_SAYS(text, part)							\
+	EXPECT_NE(NULL, strstr(text, part)) TH_LOG("the message: '%s'", text)
+
+TEST_F(errors, a_hole_in_memory_is_named)
+{
+	char *va = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char at[64];
+	const char *text;
+
+	munmap(va + PAGE, PAGE);
+	snprintf(at, sizeof(at), "the memory at %p is not mapped", va + PAGE);
+	text = refusal(_metadata, &self->p, va, DAT_MEM_PRIV_ALL_FLAG);
+	EXPECT_SAYS(text, at);
+}
+
+static void *shared_file(int prot)
+{
+	int fd = memfd_create("shared", 0);
+
+	if (ftruncate(fd, 2 * PAGE))
+		return MAP_FAILED;
+	return mmap(NULL, 2 * PAGE, prot, MAP_SHARED, fd, 0);
+}
+
+TEST_F(errors, a_mapping_for_reading_gets_no_write_privilege)
+{
+	const char *text = refusal(_metadata, &self->p, shared_file(PROT_READ),
+				   DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+
+	EXPECT_SAYS(text, "is mapped for reading only");
+}
+
+static int linux_is_before(int major, int minor)
+{
+	struct utsname uts;
+	int a = 0, b = 0;
+
+	uname(&uts);
+	sscanf(uts.release, "%d.%d", &a, &b);
+	return a < major || (a == major && b < minor);
+}
+
+/* Covers: dat_lmr_create INVALID_PARAMETER|ARG3 */
+TEST_F(errors, a_shared_mapping_for_reading_is_not_pinned_by_old_kernels)
+{
+	struct a_pair *p = &self->p;
+	DAT_REGION_DESCRIPTION region = { .for_va = shared_file(PROT_READ) };
+	DAT_LMR_HANDLE lmr;
+	const char *text;
+
+	if (linux_is_before(6, 2)) {
+		text = refusal(_metadata, p, region.for_va, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+		EXPECT_SAYS(text, "is a shared mapping for reading only");
+		return;
+	}
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAGE, p->pz,
+				 DAT_MEM_PRIV_LOCAL_READ_FLAG, &lmr, NULL, NULL, NULL, NULL));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(lmr));
+}
+
+TEST_F(errors, a_shared_mapping_for_writing_is_registered)
+{
+	struct a_pair *p = &self->p;
+	DAT_REGION_DESCRIPTION region = { .for_va = shared_file(PROT_READ | PROT_WRITE) };
+	DAT_LMR_HANDLE lmr;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAGE, p->pz,
+				 DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL));
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(lmr));
 }
 
 TEST_HARNESS_MAIN

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "dat_api.h"
 
@@ -166,4 +168,28 @@ DAT_DTO_COOKIE a_cookie(uint64_t n)
 	DAT_DTO_COOKIE c = { .as_64 = n };
 
 	return c;
+}
+
+static int log_fd = -1, saved_stderr = -1;
+
+void a_log_begin(void)
+{
+	fflush(stderr);
+	saved_stderr = dup(2);
+	log_fd = memfd_create("log", 0);
+	dup2(log_fd, 2);
+}
+
+const char *a_log_end(void)
+{
+	static char text[4096];
+	ssize_t n;
+
+	fflush(stderr);
+	dup2(saved_stderr, 2);
+	close(saved_stderr);
+	n = pread(log_fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	close(log_fd);
+	return text;
 }

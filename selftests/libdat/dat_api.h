@@ -59,6 +59,10 @@ DAT_LMR_TRIPLET a_seg(const struct a_mem *m, size_t offset, size_t len);
 DAT_RMR_TRIPLET a_rseg(const struct a_mem *m, size_t offset, size_t len);
 DAT_DTO_COOKIE a_cookie(uint64_t n);
 
+/* Collect the messages of the library, then return the text.  Both are called once in a process. */
+void a_log_begin(void);
+const char *a_log_end(void);
+
 #define TYPE(rc)	DAT_GET_TYPE(rc)
 #define SUBTYPE(rc)	DAT_GET_SUBTYPE(rc)
 /* The complete return code of a function that fails with this type and subtype. */

@@ -77,4 +77,10 @@ void du_explain_memlock(uint64_t length);
 /* Log how to raise the limit of the memory of queues.  Called when a queue could not be made. */
 void du_explain_queue_memory(void);
 
+/*
+ * Log why the kernel could not pin @length bytes at @start, for writing if @write is set.  Called
+ * after EFAULT.  Logs nothing if the mappings show no reason.
+ */
+void du_explain_fault(uint64_t start, uint64_t length, int write);
+
 #endif /* DU_DEV_H */

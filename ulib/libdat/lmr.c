@@ -8,6 +8,8 @@
 #include "foreign.h"
 #include "libdat.h"
 
+#define WRITE_PRIVILEGES	(DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
 /* Allocate the missing parts of the table.  The caller holds ia->lock. */
 static struct udat_lmr **lmr_make_place(struct udat_ia *ia, uint32_t context)
 {
@@ -64,13 +66,15 @@ static void lmr_remove(struct udat_lmr *lmr)
 					    __ATOMIC_RELAXED);
 }
 
-static DAT_RETURN lmr_error(int err, uint64_t length)
+static DAT_RETURN lmr_error(const struct udat_lmr *lmr, int err)
 {
 	switch (err) {
 	case ENOMEM:
-		du_explain_memlock(length);
+		du_explain_memlock(lmr->length);
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
 	case EFAULT:
+		du_explain_fault(lmr->start, lmr->length, lmr->priv & WRITE_PRIVILEGES);
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	case EINVAL:
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	case ENOENT:
@@ -98,7 +102,7 @@ static DAT_RETURN lmr_register(struct udat_lmr *lmr)
 	}
 	ret = du_ioctl(lmr->obj.ia->fd, DAT_IOC_LMR_CREATE, &arg);
 	if (ret)
-		return lmr_error(-ret, lmr->length);
+		return lmr_error(lmr, -ret);
 	lmr->obj.id = arg.id;
 	lmr->context = arg.lmr_context;
 	lmr->rmr_context = arg.rmr_context;

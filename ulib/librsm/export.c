@@ -37,6 +37,8 @@ static int export_make(struct rsm_ctlr *ctlr, struct rsm_export *exp, void *vadd
 		rsm_explain_key();
 	if (ret == RSMERR_INSUFFICIENT_MEM)
 		du_explain_memlock(length);
+	if (ret == RSMERR_BAD_ADDR || ret == RSMERR_PERM_DENIED)
+		du_explain_fault(arg.addr, length, 1);
 	if (!ret)
 		rsm_seg_init(&exp->seg, ctx, ctlr, arg.id);
 	return ret;
@@ -86,12 +88,16 @@ RSM_API int rsm_memseg_export_rebind(rsm_memseg_export_handle_t memseg, void *va
 	struct dat_rsm_rebind arg = {
 		.size = sizeof(arg), .addr = (uintptr_t)vaddr, .length = length,
 	};
+	int ret;
 
 	(void)off;	/* ignored, because RSMAPI defines no use of this offset */
 	if (!exp)
 		return RSMERR_BAD_SEG_HNDL;
 	arg.id = exp->seg.id;
-	return rsm_call(exp->seg.ctx, DAT_IOC_RSM_REBIND, &arg);
+	ret = rsm_call(exp->seg.ctx, DAT_IOC_RSM_REBIND, &arg);
+	if (ret == RSMERR_BAD_ADDR || ret == RSMERR_PERM_DENIED)
+		du_explain_fault(arg.addr, length, 1);
+	return ret;
 }
 
 RSM_API int rsm_memseg_export_publish(rsm_memseg_export_handle_t memseg,

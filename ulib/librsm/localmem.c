@@ -18,6 +18,8 @@ static int localmem_make(const struct rsm_ctlr *ctlr, struct rsm_localmem *lm, v
 		ret = rsm_call(lm->ctx, DAT_IOC_RSM_LOCALMEM, &arg);
 	if (ret == RSMERR_INSUFFICIENT_MEM)
 		du_explain_memlock(length);
+	if (ret == RSMERR_BAD_ADDR)
+		du_explain_fault(arg.addr, length, 0);
 	lm->id = arg.id;
 	lm->addr = arg.addr;
 	lm->length = arg.length;

@@ -27,7 +27,8 @@
  *                 not 0; the adapter does not support a value
  *   ENOENT        no object of the required type has this id; no such adapter
  *   EFAULT        the argument or memory to be registered is not accessible; memory to
- *                 be registered with a write privilege is not writable
+ *                 be registered with a write privilege is not writable; before Linux 6.2,
+ *                 memory to be registered is a shared mapping that is not writable
  *   ENOMEM        no memory; the call would exceed RLIMIT_MEMLOCK, the limit of the memory
  *                 of queues, or an adapter limit
  *   EPERM         the file belongs to another address space; a qualifier below 1024
