@@ -68,8 +68,9 @@ static int conn_start_failed(struct dat_conn *conn, int err)
  * @pd_len: bytes of @pd, at most DAT_MAX_PD_REQUEST
  *
  * Context: may sleep.  Return: 0: one connection event will follow; -ENETUNREACH if the adapter has
- * no address of the family of @dst, if there is no route to @dst, or if @dst is the IPv6 loopback
- * address; -EINVAL if @qos is invalid; -EISCONN if the EP is not UNCONNECTED; -ENOMEM.
+ * no address of the family of @dst, if there is no route to @dst, or if @dst is a wildcard,
+ * loopback or multicast address; -EINVAL if @qos is invalid; -EISCONN if the EP is not UNCONNECTED;
+ * -ENOMEM.
  */
 int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
 		   u32 qos, const void *pd, u32 pd_len)

@@ -107,14 +107,15 @@ static bool addr_good(const struct dat_rsm_node *e)
 
 	if (e->family == AF_INET) {
 		memcpy(&in, e->addr, sizeof(in));
-		return in && !ipv4_is_multicast(in) && !ipv4_is_lbcast(in) && !e->scope &&
+		return in && !ipv4_is_multicast(in) && !ipv4_is_lbcast(in) &&
+		       !ipv4_is_loopback(in) && !e->scope &&
 		       !memcmp(e->addr + sizeof(in), zeros, sizeof(e->addr) - sizeof(in));
 	}
 	memcpy(&in6, e->addr, sizeof(in6));
 	type = ipv6_addr_type(&in6);
 	/* Reject IPv4-mapped IPv6 addresses: user space must pass an IPv4 address as AF_INET. */
 	return e->family == AF_INET6 && type != IPV6_ADDR_ANY &&
-	       !(type & (IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED));
+	       !(type & (IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED | IPV6_ADDR_LOOPBACK));
 }
 
 static bool entry_good(const struct rsm_table *t, u32 i)

@@ -331,6 +331,27 @@ static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 	}
 }
 
+/*
+ * Returns false for an address that no adapter can have: the wildcard address, a multicast address,
+ * an IPv4 address that is mapped to IPv6, or a loopback address.  Only an iWARP adapter on the
+ * interface lo has a loopback address, of IPv4; then @src is such an address, too.
+ */
+static bool cm_addr_of_adapter(const struct sockaddr_storage *ss,
+			       const struct sockaddr_storage *src)
+{
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+	__be32 in = ((const struct sockaddr_in *)ss)->sin_addr.s_addr;
+	int type;
+
+	if (ss->ss_family == AF_INET)
+		return !ipv4_is_zeronet(in) && !ipv4_is_multicast(in) && !ipv4_is_lbcast(in) &&
+		       (!ipv4_is_loopback(in) ||
+			ipv4_is_loopback(((const struct sockaddr_in *)src)->sin_addr.s_addr));
+	type = ipv6_addr_type(&in6->sin6_addr);
+	return type != IPV6_ADDR_ANY &&
+	       !(type & (IPV6_ADDR_LOOPBACK | IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED));
+}
+
 int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 		  const struct sockaddr_storage *dst, u32 qos)
 {
@@ -340,12 +361,11 @@ int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 	int ret = 0;
 
 	/*
-	 * Refuse ::1.  rdma_cm of Linux 6.1 accepts ::1 with the source address of a device, and
-	 * sends a request that reaches no listener.  After that request, every connect on the
-	 * machine fails.
+	 * rdma_cm of Linux 6.1 accepts ::1 and :: with the source address of a device, and sends a
+	 * request that reaches no listener.  After that request, every connect on the machine
+	 * fails.  To the other addresses it sends requests that nothing answers.
 	 */
-	if (dst->ss_family == AF_INET6 &&
-	    ipv6_addr_loopback(&((const struct sockaddr_in6 *)dst)->sin6_addr))
+	if (!cm_addr_of_adapter(dst, src))
 		return -ENETUNREACH;
 	id = rdma_create_id(ia->net, cm_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))

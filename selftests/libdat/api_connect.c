@@ -131,6 +131,26 @@ TEST_F(connect, arguments_are_checked)
 	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[1]));
 }
 
+/* Covers: dat_ep_connect INVALID_ADDRESS|UNREACHABLE */
+TEST_F(connect, a_loopback_address_is_refused_with_the_address_to_use)
+{
+	struct sockaddr_in loopback = { .sin_family = AF_INET };
+	struct a_pair *p = &self->p;
+	char own[INET6_ADDRSTRLEN];
+	const char *text;
+
+	inet_pton(AF_INET, "127.0.1.1", &loopback.sin_addr);
+	inet_ntop(AF_INET, &((struct sockaddr_in *)p->attr.ia_address_ptr)->sin_addr, own,
+		  sizeof(own));
+	a_log_begin();
+	EXPECT_EQ(RC(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE),
+		  CONNECT((DAT_IA_ADDRESS_PTR)&loopback, 1, A_WAIT_US, 0, NULL, 0, 0));
+	text = a_log_end();
+	EXPECT_NE(NULL, strstr(text, "127.0.1.1 is a loopback address"));
+	EXPECT_NE(NULL, strstr(text, own)) TH_LOG("the message: '%s'", text);
+	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[1]));
+}
+
 /*
  * Covers: dat_ep_post_send INVALID_STATE; dat_ep_disconnect INVALID_STATE INVALID_PARAMETER|ARG2;
  * dat_ep_connect INVALID_STATE; dat_ep_reset INVALID_STATE; SH 4, 8, 10

@@ -91,11 +91,11 @@ TEST_F(nodes, a_table_has_room_for_all_nodes_of_all_adapters)
 
 TEST_F(nodes, a_bad_entry_leaves_the_table_as_it_was)
 {
-	struct dat_rsm_node bad[15], good = node_at(3, 3, "10.1.0.3");
+	struct dat_rsm_node bad[17], good = node_at(3, 3, "10.1.0.3");
 	struct dat_rsm_node got[2] = {}, tried[2];
 	unsigned int i;
 
-	for (i = 0; i < 15; i++)
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		bad[i] = good;
 	bad[0].node = 65;
 	bad[1].node = UINT32_MAX;
@@ -112,8 +112,10 @@ TEST_F(nodes, a_bad_entry_leaves_the_table_as_it_was)
 	bad[12] = node_at(3, 3, "ff02::1");
 	bad[13] = node_at(3, 3, "::ffff:10.1.0.3");
 	bad[14] = node_at(1, 1, "10.1.0.99");	/* duplicate of two[0] */
+	bad[15] = node_at(3, 3, "127.0.0.1");
+	bad[16] = node_at(3, 3, "::1");
 	ASSERT_EQ(0, table_set(self->fd, self->two, 2));
-	for (i = 0; i < 15; i++) {
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		tried[0] = self->two[0];
 		tried[1] = bad[i];
 		EXPECT_EQ(DAT_RSM_BAD_CONF, table_set(self->fd, tried, 2)) TH_LOG("entry %u", i);

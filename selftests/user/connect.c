@@ -178,6 +178,41 @@ TEST_F_TIMEOUT(connect, an_address_that_is_not_there_is_UNREACHABLE, 60)
 	EXPECT_EVENT(&self->p.evd[1], DAT_EV_UNREACHABLE);
 }
 
+static int connect_to(struct t_pair *p, const char *text)
+{
+	struct dat_ep_connect arg = {
+		.size = sizeof(arg), .id = p->ep[1].id, .conn_qual = T_QUAL,
+		.timeout_us = DAT_WAIT_FOREVER,
+	};
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+
+	if (inet_pton(AF_INET, text, &in.sin_addr) == 1) {
+		arg.addr_len = sizeof(in);
+		memcpy(arg.addr, &in, sizeof(in));
+	} else {
+		inet_pton(AF_INET6, text, &in6.sin6_addr);
+		arg.addr_len = sizeof(in6);
+		memcpy(arg.addr, &in6, sizeof(in6));
+	}
+	return t_ioctl(p->f.fd, DAT_IOC_EP_CONNECT, &arg);
+}
+
+/* After a request to ::1 or ::, rdma_cm of Linux 6.1 makes no connection any more. */
+TEST_F_TIMEOUT(connect, an_address_of_no_single_host_is_refused_at_once, 60)
+{
+	static const char *const nowhere[] = {
+		"127.0.0.1", "127.0.1.1", "127.255.255.254", "0.0.0.0", "224.0.0.1",
+		"255.255.255.255", "::", "::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:0.0.0.0",
+	};
+	struct t_pair *p = &self->p;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(nowhere); i++)
+		EXPECT_EQ(-ENETUNREACH, connect_to(p, nowhere[i])) TH_LOG("%s", nowhere[i]);
+	ASSERT_EQ(0, t_pair_connect(p));
+}
+
 TEST_F_TIMEOUT(connect, the_consumers_time_is_TIMED_OUT, 60)
 {
 	struct dat_ep_connect arg = {

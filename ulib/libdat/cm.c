@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Copyright (c) The dat authors
 /* Connections of endpoints: connect, duplicate, disconnect and reset. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "../common/log.h"
 #include "foreign.h"
 #include "libdat.h"
 
@@ -53,16 +56,79 @@ static DAT_RETURN address_check(const struct sockaddr *addr, DAT_CONN_QUAL qual)
 	return DAT_SUCCESS;
 }
 
+static int is_loopback(const struct sockaddr *addr)
+{
+	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)addr)->sin6_addr;
+
+	if (addr->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr) >> 24 ==
+		       IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(in6) ||
+	       (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == IN_LOOPBACKNET);
+}
+
+/* Write the IPv4 or IPv6 address as text.  Returns @text. */
+static const char *addr_text(const void *addr, char *text, socklen_t size)
+{
+	const struct sockaddr_in *in = addr;
+	const struct sockaddr_in6 *in6 = addr;
+	int is4 = in->sin_family == AF_INET;
+
+	if (!inet_ntop(in->sin_family, is4 ? (const void *)&in->sin_addr : &in6->sin6_addr, text,
+		       size))
+		text[0] = '\0';
+	return text;
+}
+
+/*
+ * Log why a loopback address is unreachable, once per process: "localhost" may have two addresses,
+ * and programs try again.
+ */
+static void explain_loopback(const struct udat_ep *ep)
+{
+	struct dat_ia_query info = { .size = sizeof(info) };
+	char target[INET6_ADDRSTRLEN], own[INET6_ADDRSTRLEN];
+	static int said;
+
+	if (!is_loopback((const struct sockaddr *)ep->target) ||
+	    __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		return;
+	addr_text(ep->target, target, sizeof(target));
+	if (du_ioctl(ep->obj.ia->fd, DAT_IOC_IA_QUERY, &info) || !info.addr_len)
+		du_log(DU_LOG_ERROR, "%s is a loopback address, and adapters do not serve loopback addresses: '%s' has no address to connect to, see 'dat-info --check'",
+		       target, ep->obj.ia->name);
+	else
+		du_log(DU_LOG_ERROR, "%s is a loopback address, and adapters do not serve loopback addresses: connect to %s, the address of '%s'",
+		       target, addr_text(info.addr, own, sizeof(own)), ep->obj.ia->name);
+}
+
+/* Log that ENOMEM may mean that rdma_cm has no port for this side of the connection. */
+static void explain_no_port(void)
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+	unsigned int low, high;
+
+	if (!f)
+		return;
+	if (fscanf(f, "%u %u", &low, &high) == 2)
+		du_log(DU_LOG_ERROR, "cannot connect: no memory, or no free port from %u to %u: widen net.ipv4.ip_local_port_range",
+		       low, high);
+	fclose(f);
+}
+
 static DAT_RETURN connect_error(const struct udat_ep *ep, int err)
 {
 	switch (err) {
 	case EISCONN:
 		return udat_state_error(udat_ep_state(ep));
-	case ENETUNREACH:
-		return DAT_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
 	case ENOMEM:
+		/* The driver's error is the same for both causes. */
 		du_explain_queue_memory();
+		explain_no_port();
 		return dat_err_from_errno(err);
+	case ENETUNREACH:
+		explain_loopback(ep);
+		return DAT_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
 	default:
 		return dat_err_from_errno(err);
 	}

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,13 @@ static int address(const char *word, struct dat_rsm_node *e)
 	return 0;
 }
 
+static int is_loopback(const struct dat_rsm_node *e)
+{
+	if (e->family == AF_INET)
+		return e->addr[0] == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK((const struct in6_addr *)e->addr);
+}
+
 static void read_node(struct nodes *n, char *const *words)
 {
 	struct dat_rsm_node e = {};
@@ -90,6 +98,8 @@ static void read_node(struct nodes *n, char *const *words)
 	e.ctlr = unit + 1;
 	if (address(words[3], &e))
 		bad_line(n, "the address is no number of IPv4 or IPv6");
+	if (is_loopback(&e))
+		bad_line(n, "a loopback address is no node's: give the address of the node's adapter, which dat-info shows there");
 	for (i = 0; i < n->count; i++)
 		if (n->list[i].node == e.node && n->list[i].ctlr == e.ctlr)
 			bad_line(n, "this controller leads to this node already");

@@ -43,7 +43,7 @@
  *   EADDRINUSE    the connection qualifier is in use
  *   EADDRNOTAVAIL no service point has the connection qualifier
  *   ENETUNREACH   the adapter has no address of the needed family, or no route to the
- *                 peer
+ *                 peer; a wildcard, loopback or multicast address of a peer
  *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
  *   ENOSPC        the event ring is full (software events only); a new ring is too short for
  *                 the content of the old ring; the file has no free queue
