@@ -36,7 +36,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-race build-matrix check-nodes bench docs demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-race build-matrix check-nodes check-hosts bench docs demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -142,6 +142,11 @@ check-nodes:
 	$(DAT_TOP)/scripts/run-tests programs
 	$(DAT_TOP)/scripts/two-nodes
 
+# The modules on hosts without IPv6, cgroups and others.
+check-hosts:
+	$(DAT_TOP)/scripts/run-tests programs
+	$(DAT_TOP)/scripts/test-hosts
+
 bench:
 	$(DAT_TOP)/scripts/bench
 
@@ -187,6 +192,7 @@ help:
 	@echo 'check-race       the tests of concurrency in a VM with KCSAN, which reports data races'
 	@echo 'build-matrix     the modules for each kernel and compiler, without a VM'
 	@echo 'check-nodes      RSM between two VMs that are joined by a cable'
+	@echo 'check-hosts      the modules in VMs without IPv6, cgroups, and other facilities of the kernel'
 	@echo 'bench            what things cost, beside perftest, verbs and OFED DAPL in one VM'
 	@echo 'docs             the documentation as a site, into build/docs/html/'
 	@echo 'demo             a transfer between two processes in a VM'
