@@ -18,7 +18,7 @@ dev=rxe0
 [ -e /sys/class/infiniband/rxe0 ] || dev=siw0
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
 host=${host:-127.0.0.1}
-tmp=$(mktemp -d)
+tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0 failed=0
 # shellcheck source=selftests/common/trace.sh

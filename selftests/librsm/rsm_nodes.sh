@@ -19,7 +19,7 @@ if [ "${1:-}" != inside ]; then
 	echo "1..0 # SKIP this machine makes no namespaces"
 	exit 4
 fi
-tmp=$(mktemp -d)
+tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
 # result NAME: report the exit status of the previous command.

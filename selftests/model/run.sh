@@ -223,7 +223,7 @@ show() {
 	done
 }
 
-work=${keep:-$(mktemp -d "${TMPDIR:-/tmp}/dat-model.XXXXXX")}
+work=${keep:-$(mktemp -d "${TMPDIR:-/tmp}/dat-model.XXXXXX")} || exit 1
 [ -n "$keep" ] || trap 'rm -rf "$work"' EXIT
 rm -f "$work"/*/line
 n=0

@@ -15,7 +15,7 @@ host=${host:-127.0.0.1}
 port=18760
 n=0
 server=
-tmp=$(mktemp -d)
+tmp=$(mktemp -d) || exit 1
 
 cleanup() {
 	[ -z "$server" ] || kill "$server"

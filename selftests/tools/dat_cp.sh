@@ -19,7 +19,7 @@ port=18600
 slow_mb=${DAT_CP_SLOW_MB:-40}
 slow_rate=${DAT_CP_SLOW_RATE:-1}
 group=/sys/fs/cgroup/dat_cp
-tmp=$(mktemp -d)
+tmp=$(mktemp -d) || exit 1
 n=0
 server=
 

@@ -15,7 +15,7 @@ host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print 
 host=${host:-127.0.0.1}
 peer=$here/perf/perf-peer
 port=18700
-tmp=$(mktemp -d)
+tmp=$(mktemp -d) || exit 1
 n=0
 server=
 

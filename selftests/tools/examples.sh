@@ -12,7 +12,7 @@ LD_LIBRARY_PATH=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
 host=${host:-127.0.0.1}
-tmp=$(mktemp -d)
+tmp=$(mktemp -d) || exit 1
 n=0
 server=
 

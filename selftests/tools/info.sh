@@ -125,7 +125,7 @@ is_prometheus() {
 # The file has the mode of any new file, unless the old one had less, and no other file is left.
 prometheus_writes_a_file() {
 	local dir rc
-	dir=$(mktemp -d)
+	dir=$(mktemp -d) || return 1
 	echo old >"$dir/dat.prom"
 	(umask 022 && "$info" --prometheus "$dir/dat.prom") && is_prometheus <"$dir/dat.prom" &&
 		[ "$(ls -A "$dir")" = dat.prom ] && [ "$(stat -c %a "$dir/dat.prom")" = 644 ] &&
@@ -153,7 +153,7 @@ prometheus_hits_a_limit() {
 # Nothing but a file is replaced: not a device, a FIFO, a symbolic link or a directory.
 prometheus_refuses_what_is_no_file() {
 	local dir name rc=0 before
-	dir=$(mktemp -d)
+	dir=$(mktemp -d) || return 1
 	echo old >"$dir/plain"
 	ln -s plain "$dir/link"
 	mkfifo "$dir/fifo"
@@ -185,7 +185,7 @@ lacks() {
 # is not there.
 prometheus_goes_on() {
 	local dir file watch status
-	dir=$(mktemp -d)
+	dir=$(mktemp -d) || return 1
 	file=$dir/in/dat.prom
 	mkdir "$dir/in"
 	"$info" --prometheus "$file" --watch 1 "$dev" 2>"$dir/err" &
@@ -468,7 +468,7 @@ echo "TAP version 13"
 echo "1..45"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
-conf=$(mktemp)
+conf=$(mktemp) || exit 1
 read -r mode group < <(stat -c '%a %g' /dev/dat)
 restore() {
 	[ -e /dev/dat ] || insmod "$DAT_KO"

@@ -13,7 +13,7 @@ export PYTHONPATH=${DAT_PYTHON:-$here/../../python}
 echo=$PYTHONPATH/examples/echo.py
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
 host=${host:-127.0.0.1}
-tmp=$(mktemp -d)
+tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
 echo "TAP version 13"

@@ -10,7 +10,7 @@ export LD_LIBRARY_PATH=$bin
 . "$(dirname "$0")/wait.sh"
 # shellcheck source=selftests/common/trace.sh
 . "$(dirname "$0")/trace.sh"
-tmp=$(mktemp -d)
+tmp=$(mktemp -d) || exit 1
 n=0
 server=
 

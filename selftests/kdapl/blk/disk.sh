@@ -31,7 +31,7 @@ echo "TAP version 13"
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
 [ -n "$host" ] || skip "no soft-RoCE device on v0"
 adapter=$(rdma link | awk '/netdev v0/ { sub("/.*", "", $2); print $2 }')
-tmp=$(mktemp -d)
+tmp=$(mktemp -d) || exit 1
 mkdir "$tmp/mnt"
 
 # Clean up after a test that has failed.
