@@ -3,8 +3,16 @@
 #
 # Direct Access Transport for Linux.  `make help` lists the targets.
 
-DAT_TOP := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
-BUILD   := $(DAT_TOP)/build
+# make takes a path apart at a blank, and make or the shell at these characters: a recipe would remove
+# and write in another folder.
+SELF := $(abspath $(lastword $(MAKEFILE_LIST)))
+APART := $$ % : = , ; & | < > ( ) * ? [ ] { } ' " ` \ \#
+whole = $(if $(strip $(word 2,$1) $(foreach c,$(APART),$(findstring $c,$1))),$(error \
+	'$(strip $1)': use a path without a blank and without $(APART)))
+$(call whole,$(SELF))$(call whole,$(filter-out $(MAKEFILES),$(MAKEFILE_LIST)))
+
+override DAT_TOP := $(patsubst %/,%,$(dir $(SELF)))
+override BUILD   := $(DAT_TOP)/build
 
 VERSION := $(shell sed -n 's/^.define DAT_LINUX_VERSION_[MP][AIT][A-Z]*	//p' \
 	$(DAT_TOP)/include/dat/dat_version.h | paste -sd.)
@@ -43,10 +51,11 @@ all: modules libs
 # Kbuild wants sources and objects in one directory: link the sources there, and
 # drop links whose source is gone.
 kobj:
+	$(call whole,$(KDIR))$(call whole,$(KOBJ))
 	@test -n "$(KREL)" || { echo "KDIR=$(KDIR) holds no kernel headers: run scripts/deps, or pass KDIR=" >&2; exit 1; }
 	@mkdir -p $(KOBJ)
 	@cp -rsf $(DAT_TOP)/kmod/. $(KOBJ)/
-	@find $(KOBJ) -xtype l -delete
+	@find $(KOBJ) -xtype l -lname '$(DAT_TOP)/*' -delete
 
 modules: kobj
 	+$(KMAKE) modules
@@ -56,22 +65,22 @@ ktest: modules
 	@mkdir -p $(KOBJ)/ktest
 	@ln -sf $(DAT_TOP)/selftests/kdapl/*.[ch] $(DAT_TOP)/selftests/kdapl/Kbuild \
 		$(DAT_TOP)/examples/kernel/*.c $(KOBJ)/ktest/
-	@find $(KOBJ)/ktest -xtype l -delete
+	@find $(KOBJ)/ktest -xtype l -lname '$(DAT_TOP)/*' -delete
 	+$(MAKE) -C $(KDIR) M=$(KOBJ)/ktest DAT_TOP=$(DAT_TOP) \
 		KBUILD_EXTRA_SYMBOLS=$(KOBJ)/Module.symvers modules
 
 # Other modules that use kDAPL are built against Module.symvers.
 modules_install: modules
-	+$(KMAKE) modules_install KERNELRELEASE=$(KREL) INSTALL_MOD_PATH='$(DESTDIR)'
-	install -D -m 644 $(KOBJ)/Module.symvers '$(DESTDIR)'/lib/modules/$(KREL)/dat/Module.symvers
+	$(call whole,$(DESTDIR))
+	+$(KMAKE) modules_install KERNELRELEASE=$(KREL) INSTALL_MOD_PATH=$(DESTDIR)
+	install -D -m 644 $(KOBJ)/Module.symvers $(DESTDIR)/lib/modules/$(KREL)/dat/Module.symvers
 
 libs:
 	+$(MAKE) -C $(DAT_TOP)/ulib
 
-INSTALL_DIRS = DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' \
-	INCLUDEDIR='$(INCLUDEDIR)' MANDIR='$(MANDIR)' DOCDIR='$(DOCDIR)' SRCDIR='$(SRCDIR)' \
-	COMPLETIONDIR='$(COMPLETIONDIR)' UDEVDIR='$(UDEVDIR)' SYSUSERSDIR='$(SYSUSERSDIR)' \
-	MODULESLOADDIR='$(MODULESLOADDIR)' UNITDIR='$(UNITDIR)' VERSION='$(VERSION)'
+# Quoted for the shell, since these paths may hold anything.
+INSTALL_DIRS = $(foreach v,DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR SRCDIR COMPLETIONDIR \
+	UDEVDIR SYSUSERSDIR MODULESLOADDIR UNITDIR VERSION,$v='$(subst ','\'',$($v))')
 
 install: libs
 	$(INSTALL_DIRS) $(DAT_TOP)/packaging/install install
