@@ -14,6 +14,11 @@ $(call whole,$(SELF))$(call whole,$(filter-out $(MAKEFILES),$(MAKEFILE_LIST)))
 override DAT_TOP := $(patsubst %/,%,$(dir $(SELF)))
 override BUILD   := $(DAT_TOP)/build
 
+# These targets write nothing.
+READS := help version install-list
+include $(DAT_TOP)/scripts/alone.mk
+ifdef OWNED
+
 VERSION := $(shell sed -n 's/^.define DAT_LINUX_VERSION_[MP][AIT][A-Z]*	//p' \
 	$(DAT_TOP)/include/dat/dat_version.h | paste -sd.)
 
@@ -113,7 +118,9 @@ rpm:
 check-packages:
 	$(DAT_TOP)/scripts/test-packages
 
+# The lock goes last: see scripts/alone.mk.
 clean:
+	[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name .lock -exec rm -rf {} +
 	rm -rf $(BUILD)
 
 # The modules for the kernel that the VM boots, whatever KDIR is.
@@ -209,3 +216,5 @@ help:
 	@echo 'demo-rsm-two     the same from one VM to another'
 	@echo 'vm               a shell in a VM with both modules loaded'
 	@echo 'clean            remove build/ (kernels stay in the cache, see scripts/mkkernel)'
+
+endif # OWNED

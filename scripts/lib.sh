@@ -3,7 +3,8 @@
 # shellcheck shell=bash
 # Functions shared by the scripts in this directory; to be sourced.
 
-DAT_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Without symbolic links, as make names the folder that it works in.
+DAT_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 DAT_CACHE=${DAT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dat}
 export DAT_TOP DAT_CACHE
 
@@ -15,6 +16,43 @@ say() { printf '%s\n' "$*" >&2; }
 die() {
 	say "${0##*/}: error: $*"
 	exit 1
+}
+
+# Print the processes that have FILE open as file descriptor 7, but for this one.
+have_open() { # FILE
+	local fd pid
+	for fd in /proc/[0-9]*/fd/7; do
+		pid=${fd#/proc/} pid=${pid%%/*}
+		if [ "$pid" != $$ ] && [ "$fd" -ef "$1" ]; then echo "$pid"; fi
+	done
+}
+
+tree_is_owned() { # LOCK
+	local what='' pid='' since=''
+	IFS=$'\t' read -r what pid since <"$1" || :
+	say "error: another run uses this tree, and the two would destroy each other's files:"
+	say "  ${what:-unknown}, process ${pid:-unknown}, since ${since:-now}"
+	[ -z "$pid" ] || [ -e "/proc/$pid" ] ||
+		say "It has ended, but has left these processes: $(have_open "$1" | paste -sd' ')"
+	say "Wait for it, end it, or work in a tree of its own: git worktree add FOLDER"
+}
+
+# own_tree WHAT: keep other runs out of this tree while this process, or one that it starts, lives.  They
+# would replace and remove each other's files in build/.  A process below the owner is part of its run.
+own_tree() {
+	local lock=$DAT_TOP/build/.lock
+	[ "${DAT_OWNED:-}" != "$DAT_TOP" ] || return 0
+	# Once more if the last owner has removed the file, as make clean does.
+	until [ /proc/self/fd/7 -ef "$lock" ]; do
+		mkdir -p "$DAT_TOP/build"
+		exec 7>>"$lock"
+		flock -n 7 || {
+			tree_is_owned "$lock"
+			return 1
+		}
+	done
+	printf '%s\t%s\t%s\n' "$1" $$ "$(date +%H:%M:%S)" >"$lock"
+	export DAT_OWNED=$DAT_TOP
 }
 
 # run_quietly LOG WHAT CMD...: run CMD with its output in LOG.  Print progress for a command that
