@@ -79,6 +79,23 @@ run_quietly() {
 	fi
 }
 
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "installing packages needs root: run as root or install sudo"
+	fi
+}
+
+# apt_fetching COMMAND ARG...: run apt-get on the host's packages, with new lists.  A package may start a
+# daemon, which must not own this tree (7).
+apt_fetching() {
+	as_root apt-get -q update &&
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends "$@" 7>&-
+}
+
 # Print the number of this release of Debian; nothing on another distribution.
 debian_release() {
 	[ -r /etc/os-release ] || return 0
