@@ -21,9 +21,9 @@ int __init dat_core_init(void)
 	/*
 	 * Memory reclaim may wait for I/O of kernel consumers, and the work items of this module
 	 * complete that I/O.  So each workqueue needs a rescuer thread, which WQ_MEM_RECLAIM
-	 * provides.
+	 * provides.  WQ_SYSFS lets an administrator choose the processors of a workqueue.
 	 */
-	dat_wq = alloc_workqueue("dat", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	dat_wq = alloc_workqueue("dat", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
 	if (!dat_wq)
 		return -ENOMEM;
 	/*
@@ -31,7 +31,8 @@ int __init dat_core_init(void)
 	 * workqueue of their own.  Its bound keeps the teardowns of a process with thousands of
 	 * connections from taking all processors.
 	 */
-	dat_close_wq = alloc_workqueue("dat-close", WQ_UNBOUND | WQ_MEM_RECLAIM, CLOSES);
+	dat_close_wq = alloc_workqueue("dat-close", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS,
+				       CLOSES);
 	if (!dat_close_wq) {
 		ret = -ENOMEM;
 		goto err_destroy_wq;
