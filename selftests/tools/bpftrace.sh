@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (c) The dat authors
 #
-# Run the commands of Documentation/tracing.rst, each beside whole transfers of dat-perf, and look for
-# what they print.
+# Run the commands of Documentation/tracing.rst, all at once beside whole transfers of dat-perf, and look
+# for what they print.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
@@ -15,10 +15,12 @@ host=${host:-127.0.0.1}
 port=18760
 n=0
 server=
+pids=() rc=()
 tmp=$(mktemp -d) || exit 1
 
 cleanup() {
 	[ -z "$server" ] || kill "$server"
+	((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null
 	wait
 	rm -rf "$tmp"
 }
@@ -47,14 +49,14 @@ bpftrace() { # -e PROGRAM
 	exec timeout 500 "$program" "$1" "$2 interval:s:1 { printf(\"running\\n\"); }"
 }
 
-# runs PID N: wait until process PID has run for N more seconds.  It first compiles its program, which
-# takes long under emulation.
+# runs I N: wait until command I has run for N more seconds.  It first compiles its program, which takes
+# long under emulation.
 runs() {
 	local n i
-	n=$(grep -c '^running$' "$tmp/out")
-	for ((i = 0; i < 10; i++)); do
-		kill -0 "$1" 2>/dev/null || return 1
-		! seen "$tmp/out" '^running$' $((n + $2)) || return 0
+	n=$(grep -c '^running$' "$tmp/out.$1")
+	for ((i = 0; i < 20; i++)); do
+		kill -0 "${pids[$1]}" 2>/dev/null || return 1
+		! seen "$tmp/out.$1" '^running$' $((n + $2)) || return 0
 	done
 	return 1
 }
@@ -69,29 +71,37 @@ traffic() {
 	done
 }
 
-# run COMMAND: run a command of the page before, during and after the traffic, and end it like Ctrl-C.
-run() {
-	local pid rc
-	: >"$tmp/out"
-	eval "$1" >"$tmp/out" 2>"$tmp/err" &
-	pid=$!
-	runs $pid 2 && traffic && runs $pid 2
-	rc=$?
-	kill -INT $pid
-	wait $pid && [ $rc = 0 ]
+# Run the commands of the page before, during and after the traffic, and end them like Ctrl-C.  Keeps
+# the status of each in $rc.
+run_all() {
+	local i
+	for i in "${!listed[@]}"; do
+		: >"$tmp/out.$i"
+		eval "${listed[i]}" >"$tmp/out.$i" 2>"$tmp/err.$i" &
+		pids[i]=$!
+		rc[i]=0
+	done
+	for i in "${!listed[@]}"; do runs "$i" 2 || rc[i]=1; done
+	traffic || rc=("${rc[@]/*/1}")
+	for i in "${!listed[@]}"; do runs "$i" 2 || rc[i]=1; done
+	for i in "${!listed[@]}"; do
+		kill -INT "${pids[i]}"
+		wait "${pids[i]}" || rc[i]=1
+	done
 }
 
-# prints NAME NUMBER TEXT...: run the command of that number; each TEXT is in a line that it prints.
+# prints NAME NUMBER TEXT...: the command of that number has ended well, and each TEXT is in a line that
+# it has printed.
 prints() {
-	local name=$1 command=${listed[$2]} status=ok text f
+	local name=$1 i=$2 status=ok text f
 	shift 2
 	n=$((n + 1))
-	run "$command" || status="not ok"
+	[ "${rc[i]:-1}" = 0 ] || status="not ok"
 	for text; do
-		has "$tmp/out" "$text" || { status="not ok"; echo "# nothing matches '$text'"; }
+		has "$tmp/out.$i" "$text" || { status="not ok"; echo "# nothing matches '$text'"; }
 	done
 	if [ "$status" != ok ]; then
-		for f in out err client; do sed "s/^/# $f: /" "$tmp/$f" | head -40; done
+		for f in "out.$i" "err.$i" client; do sed "s/^/# $f: /" "$tmp/$f" | head -40; done
 	fi
 	echo "$status $n bpftrace.$name"
 }
@@ -111,6 +121,7 @@ status=ok
 [ ${#listed[@]} = 5 ] || status="not ok"
 n=$((n + 1))
 echo "$status $n bpftrace.the page has five commands"
+run_all
 prints "times of requests" 0 '^@usecs\[[0-9]+\]:' '^\[.*\) +[0-9]+ \|'
 prints "kicks of processes" 1 '^[0-9:]+$' '^@kicks\[dat-perf, [0-9]+\]: [0-9]+$'
 prints "states of connections" 2 '^[0-9:]+ ep [0-9]+: 0 -> 2$' ' 2 -> [345]$'
