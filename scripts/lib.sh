@@ -119,3 +119,26 @@ vm_headers_release() {
 	[ -n "$best" ] || return 1
 	echo "$best"
 }
+
+# Kernel messages that report a bug.  Injected allocation failures and crashes of user programs
+# are left out: tests cause them on purpose.
+SPLATS=(
+	'BUG: ' 'kernel BUG at ' 'WARNING: ' 'Oops' 'Kernel panic'
+	'general protection fault[,:]' 'Unable to handle kernel' 'double fault'
+	'stack-protector' 'KASAN:' 'UBSAN:' 'KFENCE:' 'ODEBUG:' 'refcount_t'
+	'DEBUG_LOCKS_WARN' 'possible .* detected' 'possible irq lock inversion'
+	'suspicious RCU' 'trying to register non-static key' 'turning off the locking'
+	'sleeping function called' 'scheduling while atomic'
+	'INFO: task .* blocked' 'rcu.* detected .*stall' 'rcu.*self-detected stall'
+	'kmemleak: [0-9]+ new suspected' 'unregister_netdevice: waiting'
+	'list_(add|del)( |.*)corruption' 'Bad page' 'Bad rss-counter' 'nobody cared'
+	'Object(s)? remaining' 'leaked' 'Freepointer corrupt' 'hard LOCKUP'
+)
+# Boot messages about the emulated CPU that contain "WARNING".
+ALLOWED=('(Spectre|RETBleed|MDS|MMIO|Register File|TAA).*WARNING')
+
+# Print the lines of a kernel's log that report a bug, with their numbers.
+splats() {
+	local IFS='|'
+	tr -d '\r' | grep -anE "${SPLATS[*]}" | grep -avE "${ALLOWED[*]}"
+}

@@ -2,12 +2,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (c) The dat authors
 #
-# run_in_vm.sh DIR LIMIT CLAIMS PROGRAM...: in the guest, run the programs one after the other, each
-# for at most LIMIT seconds, and then check that nothing was left behind.  Machines that share the
-# directory CLAIMS share the programs: the machine that creates a program's file in CLAIMS runs the
-# program.
+# run_in_vm.sh [--first-failure] [--after COMMAND] DIR LIMIT CLAIMS PROGRAM...: in the guest, run the
+# programs one after the other, each for at most LIMIT seconds, and then check that nothing was left
+# behind.  Machines that share the directory CLAIMS share the programs: the machine that creates a
+# program's file in CLAIMS runs the program.
+# --first-failure: a test that fails ends its program and the run.
+# --after: call COMMAND with the name of each program that has ended; if it fails, the rest does not run.
 set -u
 
+first_failure='' after=''
+while [[ $1 = --* ]]; do
+	case $1 in
+	--first-failure) first_failure=1 ;;
+	--after)
+		after=$2
+		shift ;;
+	esac
+	shift
+done
 dir=$1 limit=$2 claims=$3
 shift 3
 export LD_LIBRARY_PATH=$dir/../ulib
@@ -77,8 +89,15 @@ leaks() {
 	tap $? "leaks.the modules can be loaded again"
 }
 
+# End the running program: its processes, and the group of a script's other processes.
+end_program() {
+	pkill -KILL -f "^(/bin/bash )?$dir/"
+	pkill -TERM -x timeout
+}
+
 # Add the names of skipped tests, which the kselftest harness prints only when the tests begin, and
 # the times of tests that take seconds.  Write the number of results and the plan to $counts.
+# With --first-failure, kill the program at a failure.
 annotate() { # PROGRAM
 	local line test='' began=$SECONDS results=0 plan=''
 	while IFS= read -r line || [ -n "$line" ]; do
@@ -101,6 +120,7 @@ annotate() { # PROGRAM
 			test=''
 		fi
 		printf '%s\n' "$line"
+		[ -z "$first_failure" ] || [[ $line != "not ok "* ]] || end_program
 	done
 	printf '%s\n' "$results" "$plan" >"$counts"
 }
@@ -175,6 +195,8 @@ for p in "$@"; do
 		echo "not ok 0 $p: $results results, ${plan:-no} planned"
 	fi
 	echo "# end $p $rc, $((SECONDS - start)) s"
+	[ -z "$after" ] || "$after" "$p" || break
+	[ -z "$first_failure" ] || [ "$rc" = 0 ] || [ "$rc" = 4 ] || break
 done
 echo "# begin leaks"
 start=$SECONDS
