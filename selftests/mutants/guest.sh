@@ -50,7 +50,7 @@ record() { # PROGRAM...
 	export GCOV_PREFIX=/tmp/gcov run
 	mkdir -m 1777 $GCOV_PREFIX
 	export -f save
-	"$tree/selftests/run_in_vm.sh" --after save "$tests" "$(cat "$run/limit")" "$(mktemp -d)" "$@"
+	"$tree/selftests/run_in_vm.sh" --first-failure --after save "$tests" "$(cat "$run/limit")" "$(mktemp -d)" "$@"
 }
 
 # --- testing ---------------------------------------------------------------------
