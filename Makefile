@@ -14,8 +14,8 @@ $(call whole,$(SELF))$(call whole,$(filter-out $(MAKEFILES),$(MAKEFILE_LIST)))
 override DAT_TOP := $(patsubst %/,%,$(dir $(SELF)))
 override BUILD   := $(DAT_TOP)/build
 
-# These targets write nothing.
-READS := help version install-list
+# These targets write nothing in the tree.
+READS := help version install-list uninstall
 include $(DAT_TOP)/scripts/alone.mk
 ifdef OWNED
 
@@ -118,10 +118,9 @@ rpm:
 check-packages:
 	$(DAT_TOP)/scripts/test-packages
 
-# The lock goes last: see scripts/alone.mk.
+# The lock stays, since this run may go on: see scripts/alone.mk.
 clean:
 	[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name .lock -exec rm -rf {} +
-	rm -rf $(BUILD)
 
 # The modules for the kernel that the VM boots, whatever KDIR is.
 VM_MODULES = $$($(DAT_TOP)/scripts/run-tests modules stock)
@@ -220,6 +219,6 @@ help:
 	@echo 'demo-rsm         files scattered over shared memory by two processes in a VM'
 	@echo 'demo-rsm-two     the same from one VM to another'
 	@echo 'vm               a shell in a VM with both modules loaded'
-	@echo 'clean            remove build/ (kernels stay in the cache, see scripts/mkkernel)'
+	@echo 'clean            remove what is in build/ (kernels stay in the cache, see scripts/mkkernel)'
 
 endif # OWNED

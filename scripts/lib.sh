@@ -5,7 +5,7 @@
 
 # Without symbolic links, as make names the folder that it works in.
 DAT_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-DAT_CACHE=${DAT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dat}
+DAT_CACHE=${DAT_CACHE:-${XDG_CACHE_HOME:-${HOME:-~}/.cache}/dat}
 export DAT_TOP DAT_CACHE
 
 # depmod and modprobe are not on the path of an ordinary user.
@@ -18,23 +18,44 @@ die() {
 	exit 1
 }
 
-# Print the processes that have FILE open as file descriptor 7, but for this one.
+# The lock of a tree is file descriptor 200.  make takes low ones for its jobs, and passes them on.
+
+# Print the processes that have the lock FILE open.
 have_open() { # FILE
 	local fd pid
-	for fd in /proc/[0-9]*/fd/7; do
+	for fd in /proc/[0-9]*/fd/200; do
 		pid=${fd#/proc/} pid=${pid%%/*}
-		if [ "$pid" != $$ ] && [ "$fd" -ef "$1" ]; then echo "$pid"; fi
+		if [ "$fd" -ef "$1" ]; then echo "$pid"; fi
 	done
 }
 
 tree_is_owned() { # LOCK
-	local what='' pid='' since=''
+	local what='' pid='' since='' left
 	IFS=$'\t' read -r what pid since <"$1" || :
 	say "error: another run uses this tree, and the two would destroy each other's files:"
 	say "  ${what:-unknown}, process ${pid:-unknown}, since ${since:-now}"
-	[ -z "$pid" ] || [ -e "/proc/$pid" ] ||
-		say "It has ended, but has left these processes: $(have_open "$1" | paste -sd' ')"
-	say "Wait for it, end it, or work in a tree of its own: git worktree add FOLDER"
+	if [ -n "$pid" ] && [ ! -e "/proc/$pid" ]; then
+		exec 200>&-
+		left=$(have_open "$1" | paste -sd' ')
+		say "It has ended, but has left processes.  The tree is free when these end: $left"
+		say "End them (kill $left), or work in a tree of its own: git worktree add FOLDER"
+	else
+		say "Wait for it, end it, or work in a tree of its own: git worktree add FOLDER"
+	fi
+}
+
+# Open the lock.  A tree that cannot be written, but was built, can still be installed: a lock that can
+# only be read serves as well.
+open_lock() { # LOCK
+	local why
+	if why=$({ mkdir -p "${1%/*}" && : >>"$1"; } 2>&1); then
+		exec 200>>"$1"
+	elif [ -f "$1" ] && [ -r "$1" ]; then
+		exec 200<"$1"
+	else
+		say "error: cannot write $1: ${why##*: }"
+		return 1
+	fi
 }
 
 # own_tree WHAT: keep other runs out of this tree while this process, or one that it starts, lives.  They
@@ -42,16 +63,15 @@ tree_is_owned() { # LOCK
 own_tree() {
 	local lock=$DAT_TOP/build/.lock
 	[ "${DAT_OWNED:-}" != "$DAT_TOP" ] || return 0
-	# Once more if the last owner has removed the file, as make clean does.
-	until [ /proc/self/fd/7 -ef "$lock" ]; do
-		mkdir -p "$DAT_TOP/build"
-		exec 7>>"$lock"
-		flock -n 7 || {
+	# Once more if somebody has removed the file meanwhile.
+	until [ /proc/self/fd/200 -ef "$lock" ]; do
+		open_lock "$lock" || return 1
+		flock -n 200 || {
 			tree_is_owned "$lock"
 			return 1
 		}
 	done
-	printf '%s\t%s\t%s\n' "$1" $$ "$(date +%H:%M:%S)" >"$lock"
+	[ ! -w "$lock" ] || printf '%s\t%s\t%s\n' "$1" $$ "$(date +%H:%M:%S)" >"$lock"
 	export DAT_OWNED=$DAT_TOP
 }
 
@@ -90,10 +110,10 @@ as_root() {
 }
 
 # apt_fetching COMMAND ARG...: run apt-get on the host's packages, with new lists.  A package may start a
-# daemon, which must not own this tree (7).
+# daemon, which must not own this tree (200).
 apt_fetching() {
 	as_root apt-get -q update &&
-		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends "$@" 7>&-
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends "$@" 200>&-
 }
 
 # Print the number of this release of Debian; nothing on another distribution.
