@@ -319,7 +319,7 @@ inline pump_end()
 }
 
 /*
- * dat_queue_pump_sq(), dat_queue_pump_rq(), dat_srq_pump().  Takes QLOCK unless @mine is true.
+ * dat_queue_pump_sq(), dat_queue_pump_rq(), srq_pump().  Takes QLOCK unless @mine is true.
  * Releases QLOCK.
  */
 inline pump()
@@ -367,7 +367,7 @@ inline pump()
 
 #define TAKEN(d)	if :: d & 2 -> other = false :: else fi
 
-/* file_kick_one(), which calls dat_ep_kick() or dat_srq_pump() */
+/* file_kick_one(), which calls dat_ep_kick() or dat_srq_kick() */
 inline kick_one()
 {
 #ifdef EARLY
