@@ -67,7 +67,7 @@ unpack_packages() { # ROOT PACKAGE...
 	local root=$1 tmp deb
 	shift
 	mkdir -p "$root"
-	tmp=$(mktemp -d "$DAT_CACHE/tmp.XXXXXX")
+	tmp=$(mktemp -d "$DAT_CACHE/tmp.XXXXXX") || return 1
 	(cd "$tmp" && apt-get -q download "$@")
 	for deb in "$tmp"/*.deb; do dpkg -x "$deb" "$root"; done
 	rm -rf "$tmp"

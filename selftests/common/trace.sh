@@ -6,7 +6,7 @@
 # command with its values, such as "[ 49 = 50 ]", to a file without a name, and trace_show prints the
 # last ones.  To be sourced; functions that only wait turn the trace off for themselves.
 
-trace_name=$(mktemp)
+trace_name=$(mktemp) || exit 1
 exec {trace_fd}>>"$trace_name"
 rm "$trace_name"
 trace_file=/proc/$$/fd/$trace_fd

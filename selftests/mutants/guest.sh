@@ -45,12 +45,14 @@ save() { # PROGRAM
 }
 
 record() { # PROGRAM...
+	local work
+	work=$(mktemp -d) || return 1
 	mount --bind "$build/cover/ulib" "$build/ulib"
 	insmod "$build/cover/kmod/dat_cover.ko" && load "$build/cover/kmod" || return 1
 	export GCOV_PREFIX=/tmp/gcov run
 	mkdir -m 1777 $GCOV_PREFIX
 	export -f save
-	"$tree/selftests/run_in_vm.sh" --first-failure --after save "$tests" "$(cat "$run/limit")" "$(mktemp -d)" "$@"
+	"$tree/selftests/run_in_vm.sh" --first-failure --after save "$tests" "$(cat "$run/limit")" "$work" "$@"
 }
 
 # --- testing ---------------------------------------------------------------------
@@ -99,7 +101,8 @@ no_splat() { [ -z "$(dmesg | splats)" ]; }
 export -f no_splat splats
 
 one() { # MUTANT
-	local dir=$run/$1 programs stop=(--first-failure)
+	local dir=$run/$1 work programs stop=(--first-failure)
+	work=$(mktemp -d) || exit 1
 	[ "$1" != control ] || stop=()
 	: >"$dir/begun"
 	mapfile -t programs <"$dir/programs"
@@ -108,7 +111,7 @@ one() { # MUTANT
 	echo "# begin load" >"$dir/log"
 	if load "$build/stripped"; then
 		"$tree/selftests/run_in_vm.sh" --after no_splat "${stop[@]}" "$tests" "$(cat "$dir/limit")" \
-			"$(mktemp -d)" "${programs[@]}" 2>&1 | tee -a "$dir/log"
+			"$work" "${programs[@]}" 2>&1 | tee -a "$dir/log"
 	else
 		echo "not ok 1 the modules can be loaded" >>"$dir/log"
 	fi

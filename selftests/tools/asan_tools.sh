@@ -12,7 +12,7 @@ export LD_LIBRARY_PATH=$bin ASAN_OPTIONS=exitcode=99
 host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
 host=${host:-127.0.0.1}
 port=18700
-tmp=$(mktemp -d)
+tmp=$(mktemp -d) || exit 1
 n=0
 server=
 

@@ -140,7 +140,7 @@ prometheus_writes_a_file() {
 # Under a limit of the size of files, as on a full disk, the old file stays, and nothing is left beside it.
 prometheus_hits_a_limit() {
 	local dir rc=0
-	dir=$(mktemp -d)
+	dir=$(mktemp -d) || return 1
 	echo old >"$dir/dat.prom"
 	prlimit --fsize=100: "$info" --prometheus "$dir/dat.prom" 2>"$conf" || rc=$?
 	[ $rc = 1 ] && has "$conf" "cannot write '$dir/dat.prom': File too large" &&
