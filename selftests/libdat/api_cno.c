@@ -551,6 +551,37 @@ TEST_F_TIMEOUT(cno, an_agent_runs_once_per_arming_beside_the_trigger, 60)
 	EXPECT_EQ(2, wait_for_calls(&seen, 2));
 }
 
+static void *end_threads_with_a_pending_cancel(void *arg)
+{
+	FIXTURE_DATA(cno) *self = arg;
+	int i;
+
+	pthread_cancel(pthread_self());
+	for (i = 0; i < 2; i++)
+		dat_evd_free(self->evd[i]);
+	dat_cno_free(self->cno);
+	self->cno = DAT_HANDLE_NULL;
+	dat_ia_close(self->ia, DAT_CLOSE_GRACEFUL_FLAG);
+	self->ia = DAT_HANDLE_NULL;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* dat_cno_free() waits for the thread of the agent, and dat_ia_close() for that of the poller. */
+TEST_F_TIMEOUT(cno, the_end_of_a_thread_of_the_library_is_no_cancellation_point, 60)
+{
+	struct calls seen = {};
+	DAT_OS_WAIT_PROXY_AGENT mine = { .instance_data = &seen, .proxy_agent_func = agent };
+	pthread_t thread;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, mine));
+	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(self->ia, 1000, -1));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, end_threads_with_a_pending_cancel, self));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(DAT_HANDLE_NULL, self->cno);
+	EXPECT_EQ(DAT_HANDLE_NULL, self->ia);
+}
+
 /* Covers: dat_cno_modify_agent; SH 27 */
 TEST_F_TIMEOUT(cno, a_detached_agent_is_not_called, 60)
 {

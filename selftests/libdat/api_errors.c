@@ -2,14 +2,20 @@
 // Copyright (c) The dat authors
 /* Calls with invalid handles or arguments must return the error codes of the specification. */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include <rdma/dat_ioctl.h>
 
 #define PAGE	4096
 
@@ -419,6 +425,79 @@ TEST_F(errors, a_shared_mapping_for_writing_is_registered)
 		  dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAGE, p->pz,
 				 DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL));
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(lmr));
+}
+
+/* Flag of the current thread: the driver has no memory for its connects. */
+static __thread int no_memory;
+
+/* The library calls this function in place of that of the C library. */
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *arg;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (no_memory && request == DAT_IOC_EP_CONNECT) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return syscall(SYS_ioctl, fd, request, arg);
+}
+
+/*
+ * struct failing - calls that fail, in a thread with a pending cancel
+ * @p: objects
+ * @va: memory that cannot be registered
+ * @lmr: result of dat_lmr_create()
+ * @connect: result of dat_ep_connect()
+ */
+struct failing {
+	struct a_pair	*p;
+	void		*va;
+	DAT_RETURN	lmr;
+	DAT_RETURN	connect;
+};
+
+static void *register_bad_memory(void *arg)
+{
+	struct failing *f = arg;
+	DAT_REGION_DESCRIPTION region = { .for_va = f->va };
+	DAT_LMR_HANDLE lmr;
+
+	pthread_cancel(pthread_self());
+	f->lmr = dat_lmr_create(f->p->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAGE, f->p->pz,
+				DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL);
+	pthread_testcancel();
+	return NULL;
+}
+
+static void *connect_without_memory(void *arg)
+{
+	struct failing *f = arg;
+
+	no_memory = 1;
+	pthread_cancel(pthread_self());
+	f->connect = dat_ep_connect(f->p->ep[0], f->p->attr.ia_address_ptr, A_QUAL, A_WAIT_US, 0,
+				    NULL, DAT_QOS_BEST_EFFORT, 0);
+	pthread_testcancel();
+	return NULL;
+}
+
+TEST_F(errors, a_call_that_fails_is_no_cancellation_point)
+{
+	struct failing f = { .p = &self->p, .va = shared_file(PROT_READ) };
+	pthread_t thread;
+
+	a_log_begin();
+	ASSERT_EQ(0, pthread_create(&thread, NULL, register_bad_memory, &f));
+	pthread_join(thread, NULL);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, connect_without_memory, &f));
+	pthread_join(thread, NULL);
+	a_log_end();
+	EXPECT_EQ(IP(3), f.lmr);
+	EXPECT_EQ(RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY), f.connect);
 }
 
 TEST_HARNESS_MAIN

@@ -4,6 +4,7 @@
  * Parser of rsm.segmentid, tested line by line.  The parser is internal to librsm, so this program
  * compiles its source.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +145,25 @@ TEST(a_file_is_read)
 	EXPECT_EQ(16, length);
 	EXPECT_EQ(RSMERR_BAD_APPID, segid_lookup(path, "b", &base, &length));
 	unlink(path);
+}
+
+static void *look_up_with_a_pending_cancel(void *done)
+{
+	pthread_cancel(pthread_self());
+	segid_lookup("/dev/null", "a", &base, &length);
+	*(int *)done = 1;
+	pthread_testcancel();
+	return NULL;
+}
+
+TEST(a_lookup_is_no_cancellation_point)
+{
+	pthread_t thread;
+	int done = 0;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, look_up_with_a_pending_cancel, &done));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(1, done);
 }
 
 TEST_HARNESS_MAIN

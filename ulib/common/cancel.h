@@ -23,4 +23,13 @@ static inline void du_cancel_restore(int state)
 	pthread_setcancelstate(state, NULL);
 }
 
+/* Wait for the end of @thread.  Unlike pthread_join(), this is no cancellation point. */
+static inline void du_join(pthread_t thread)
+{
+	int state = du_cancel_off();
+
+	pthread_join(thread, NULL);
+	du_cancel_restore(state);
+}
+
 #endif /* DU_CANCEL_H */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cancel.h"
 #include "dev.h"
 #include "log.h"
 
@@ -41,13 +42,15 @@ static void explain(uint64_t start, uint64_t length, uint64_t at, const char *wh
 
 void du_explain_fault(uint64_t start, uint64_t length, int write)
 {
-	FILE *f = fopen("/proc/self/maps", "re");
 	uint64_t at = start, end = start + length;
 	const char *why = NULL;
 	struct mapping m;
+	int state = du_cancel_off();
+	FILE *f;
 
+	f = fopen("/proc/self/maps", "re");
 	if (!f)
-		return;
+		goto out;
 	while (at < end && !why &&
 	       fscanf(f, "%" SCNx64 "-%" SCNx64 " %4s%*[^\n]", &m.start, &m.end, m.perm) == 3) {
 		if (m.end <= at)
@@ -63,4 +66,6 @@ void du_explain_fault(uint64_t start, uint64_t length, int write)
 		explain(start, length, at, why);
 	else if (at < end)
 		explain(start, length, at, "is not mapped");
+out:
+	du_cancel_restore(state);
 }

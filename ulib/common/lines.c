@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "lines.h"
 
 static ssize_t read_all(int fd, char *buf, size_t size)
@@ -28,7 +29,7 @@ static ssize_t read_all(int fd, char *buf, size_t size)
 	return -EFBIG;
 }
 
-ssize_t du_read_file(const char *path, size_t max, char **text)
+static ssize_t read_file(const char *path, size_t max, char **text)
 {
 	/* O_NONBLOCK: the open of a FIFO must not wait for a writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -49,6 +50,15 @@ ssize_t du_read_file(const char *path, size_t max, char **text)
 		free(buf);
 	else
 		*text = buf;
+	return len;
+}
+
+ssize_t du_read_file(const char *path, size_t max, char **text)
+{
+	int state = du_cancel_off();
+	ssize_t len = read_file(path, max, text);
+
+	du_cancel_restore(state);
 	return len;
 }
 

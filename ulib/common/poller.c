@@ -7,6 +7,7 @@
 
 #include <rdma/dat_ioctl.h>
 
+#include "cancel.h"
 #include "dev.h"
 #include "poller.h"
 
@@ -53,6 +54,6 @@ int du_poller_start(struct du_poller *p, int fd)
 void du_poller_end(struct du_poller *p)
 {
 	if (p->pid == getpid())
-		pthread_join(p->thread, NULL);
+		du_join(p->thread);
 	p->pid = 0;
 }

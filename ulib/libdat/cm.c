@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../common/cancel.h"
 #include "../common/log.h"
 #include "foreign.h"
 #include "libdat.h"
@@ -105,15 +106,19 @@ static void explain_loopback(const struct udat_ep *ep)
 /* Log that ENOMEM may mean that rdma_cm has no port for this side of the connection. */
 static void explain_no_port(void)
 {
-	FILE *f = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+	int n = 0, state = du_cancel_off();
 	unsigned int low, high;
+	FILE *f;
 
-	if (!f)
-		return;
-	if (fscanf(f, "%u %u", &low, &high) == 2)
+	f = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+	if (f) {
+		n = fscanf(f, "%u %u", &low, &high);
+		fclose(f);
+	}
+	du_cancel_restore(state);
+	if (n == 2)
 		du_log(DU_LOG_ERROR, "cannot connect: no memory, or no free port from %u to %u: widen net.ipv4.ip_local_port_range",
 		       low, high);
-	fclose(f);
 }
 
 static DAT_RETURN connect_error(const struct udat_ep *ep, int err)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "../common/cancel.h"
 #include "foreign.h"
 #include "libdat.h"
 
@@ -91,7 +92,7 @@ void udat_cno_end(struct udat_cno *cno)
 			pthread_detach(cno->thread);
 			cno_gone = 1;
 		} else {
-			pthread_join(cno->thread, NULL);
+			du_join(cno->thread);
 		}
 	}
 	cno->has_thread = 0;

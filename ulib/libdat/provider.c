@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/cancel.h"
 #include "../common/log.h"
 #include "foreign.h"
 #include "libdat.h"
@@ -93,12 +94,13 @@ static int library_init(struct udat_conf *c)
 static int library_load(struct udat_conf *c)
 {
 	struct udat_conf *outer = udat_loading;
-	int ret;
+	int ret, state = du_cancel_off();
 
 	c->loading = 1;
 	udat_loading = c;
 	ret = library_init(c);
 	udat_loading = outer;
+	du_cancel_restore(state);
 	if (ret)
 		c->loading = 0;
 	return ret;
@@ -107,12 +109,15 @@ static int library_load(struct udat_conf *c)
 /* End the use of the library.  A later open calls init() again. */
 static void library_unload(struct udat_conf *c)
 {
+	int state = du_cancel_off();
+
 	c->fini(&c->info);
 	/* Remove the tables that fini() left registered, because fini() has ended their use. */
 	if (udat_registered_purge(c))
 		du_log(DU_LOG_ERROR, "%s: %s did not remove what it had registered", c->where,
 		       c->library);
 	dlclose(c->lib);
+	du_cancel_restore(state);
 	c->lib = NULL;
 	c->loading = 0;
 }
