@@ -898,6 +898,36 @@ TEST_F(provider, threads)
 	EXPECT_EQ(count_of(text, "init t"), count_of(text, "fini t"));
 }
 
+static void *open_slowly(void *ia)
+{
+	open_as("t", 1, 2, 1, ia);
+	return NULL;
+}
+
+/* The fork comes while another thread loads the provider. */
+TEST_F_TIMEOUT(provider, a_forked_child_opens_what_its_parent_is_loading, 60)
+{
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+	pthread_t thread;
+	int status = -1;
+	pid_t pid;
+
+	conf(LINE("t") "\"fd=%d slow\" \"\"\n", so_path(), self->trace);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, open_slowly, &ia));
+	while (!count_of(said(self->trace), "init t"))
+		usleep(1000);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		alarm(10);
+		_exit(open_as("t", 1, 2, 1, &ia) != DAT_SUCCESS);
+	}
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
 /* ---- No more descriptors ---- */
 
 TEST(no_more_descriptors)

@@ -14,28 +14,36 @@
 #include "libdat.h"
 #include "provider.h"
 
-static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t ias_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct udat_obj *ias;	/* linked by @next */
+static int watch_error;	/* no IA can be opened then */
 
 /*
  * Take all global locks that the child will need.  Otherwise another thread might hold one of them
- * during the fork, and the child could never take that lock.
+ * during the fork, and the child could never take that lock.  The lock of the loader comes first,
+ * because a provider that is being loaded may call this library.
  */
 static void fork_prepare(void)
 {
+	udat_loader_lock();
 	pthread_mutex_lock(&ias_lock);
 	udat_opened_lock();
 	udat_registry_lock();
 	du_arena_lock();
 }
 
-static void fork_parent(void)
+static void unlock(void)
 {
 	du_arena_unlock();
 	udat_registry_unlock();
 	udat_opened_unlock();
 	pthread_mutex_unlock(&ias_lock);
+}
+
+static void fork_parent(void)
+{
+	unlock();
+	udat_loader_unlock();
 }
 
 static void fork_child(void)
@@ -50,12 +58,14 @@ static void fork_child(void)
 	}
 	ias = NULL;
 	du_arena_abandon();
-	fork_parent();
+	unlock();
+	udat_loader_renew();
 }
 
-static void watch_forks(void)
+/* A constructor, because calls that open no IA take these locks, too. */
+static void __attribute__((constructor)) watch_forks(void)
 {
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	watch_error = -pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
 /* Returns whether an open IA keeps the descriptor @fd.  The caller holds ias_lock. */
@@ -92,7 +102,8 @@ int udat_ia_open_device(struct udat_ia *ia)
 {
 	int fd;
 
-	pthread_once(&forks_once, watch_forks);
+	if (watch_error)
+		return watch_error;
 	pthread_mutex_lock(&ias_lock);
 	fd = fd_move(du_dev_open(DU_DEV_DAT, 1));
 	if (fd >= 0) {

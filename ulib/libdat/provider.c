@@ -48,15 +48,24 @@ static void load_lock_init(void)
 	pthread_mutexattr_destroy(&attr);
 }
 
-static void loader_lock(void)
+void udat_loader_lock(void)
 {
 	pthread_once(&load_once, load_lock_init);
 	pthread_mutex_lock(&load_lock);
 }
 
-static void loader_unlock(void)
+void udat_loader_unlock(void)
 {
 	pthread_mutex_unlock(&load_lock);
+}
+
+/*
+ * After a fork, the child replaces the lock, because a recursive lock knows its holder by the
+ * thread's number, which the child does not have.
+ */
+void udat_loader_renew(void)
+{
+	load_lock_init();
 }
 
 /* ---- Libraries; the caller holds the loader lock ---- */
@@ -180,12 +189,12 @@ static void opened_put(struct opened *o)
 {
 	struct udat_conf *c;
 
-	loader_lock();
+	udat_loader_lock();
 	c = o->reg->owner;
 	udat_registered_put(o->reg);
 	if (c && !--c->opens)
 		library_unload(c);
-	loader_unlock();
+	udat_loader_unlock();
 	free(o);
 }
 
@@ -277,9 +286,9 @@ DAT_RETURN udat_provider_open(const char *name, DAT_COUNT qlen, DAT_EVD_HANDLE *
 	if (!o)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	strncpy(want.ia_name, name, sizeof(want.ia_name) - 1);
-	loader_lock();
+	udat_loader_lock();
 	rc = opened_get(o, &want);
-	loader_unlock();
+	udat_loader_unlock();
 	if (rc != DAT_SUCCESS) {
 		free(o);
 		return rc;

@@ -88,7 +88,10 @@ extern __thread struct udat_conf *udat_loading;
 
 /* provider.c */
 
-/* fork() runs while this lock is held, so that the child inherits consistent data. */
+/* fork() runs while these locks are held, so that the child inherits consistent data. */
+void udat_loader_lock(void);
+void udat_loader_unlock(void);
+void udat_loader_renew(void);
 void udat_opened_lock(void);
 void udat_opened_unlock(void);
 

@@ -17,8 +17,8 @@ struct head {
 };
 
 static pthread_mutex_t ctx_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t ctx_once = PTHREAD_ONCE_INIT;
 static struct rsm_ctx *ctx_now;
+static int watch_error;	/* the device cannot be opened then */
 
 /*
  * Take all locks that the child will need, outer to inner.  Otherwise another thread might hold one
@@ -54,9 +54,10 @@ static void fork_child(void)
 	fork_parent();
 }
 
-static void watch_forks(void)
+/* A constructor, because rsm_get_controller() takes a lock before it opens the device. */
+static void __attribute__((constructor)) watch_forks(void)
 {
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	watch_error = -pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
 static int rsm_errno(int err)
@@ -185,7 +186,8 @@ int rsm_ctx_get(struct rsm_ctx **out)
 	struct rsm_ctx *ctx;
 	int ret = RSM_SUCCESS;
 
-	pthread_once(&ctx_once, watch_forks);
+	if (watch_error)
+		return rsm_errno(watch_error);
 	pthread_mutex_lock(&ctx_lock);
 	ctx = ctx_now;
 	if (!ctx) {

@@ -12,6 +12,7 @@
  *	forget		do not remove the registration in dat_provider_fini()
  *	refuse		fail every dat_ia_open()
  *	bare		make handles whose first member is not the provider's table
+ *	slow		take 300 ms for dat_provider_init()
  *	reenter		call dat_ia_openv() and list the providers in dat_provider_init()
  */
 #include <fcntl.h>
@@ -227,6 +228,8 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 	in->fd = fd ? atoi(fd + 3) : open("/dev/null", O_WRONLY | O_CLOEXEC);
 	snprintf(in->params, sizeof(in->params), "%s", params);
 	dprintf(in->fd, "init %s [%s]\n", info->ia_name, params);
+	if (has_word(in, "slow"))
+		usleep(300000);
 	if (has_word(in, "reenter"))
 		reenter(in, info);
 	if (!has_word(in, "silent"))
