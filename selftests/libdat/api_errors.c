@@ -383,7 +383,32 @@ TEST_F(errors, a_mapping_for_reading_gets_no_write_privilege)
 	const char *text = refusal(_metadata, &self->p, shared_file(PROT_READ),
 				   DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
 
-	EXPECT_SAYS(text, "is mapped for reading only");
+	EXPECT_SAYS(text, "is mapped without PROT_WRITE");
+}
+
+/* The first page is shared and for writing, which is a reason only on some file systems. */
+TEST_F(errors, a_hole_behind_shared_memory_is_named)
+{
+	char *va = shared_file(PROT_READ | PROT_WRITE);
+	char at[64];
+	const char *text;
+
+	munmap(va + PAGE, PAGE);
+	snprintf(at, sizeof(at), "the memory at %p is not mapped", va + PAGE);
+	text = refusal(_metadata, &self->p, va, DAT_MEM_PRIV_ALL_FLAG);
+	EXPECT_SAYS(text, at);
+}
+
+TEST_F(errors, a_page_for_reading_behind_shared_memory_is_named)
+{
+	char *va = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char at[64];
+	const char *text;
+
+	mprotect(va + PAGE, PAGE, PROT_READ);
+	snprintf(at, sizeof(at), "the memory at %p is mapped without PROT_WRITE", va + PAGE);
+	text = refusal(_metadata, &self->p, va, DAT_MEM_PRIV_ALL_FLAG);
+	EXPECT_SAYS(text, at);
 }
 
 static int linux_is_before(int major, int minor)
