@@ -3,6 +3,7 @@
 /* Calls with invalid handles or arguments must return the error codes of the specification. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -454,12 +455,15 @@ TEST_F(errors, a_shared_mapping_for_writing_is_registered)
 
 /* Flag of the current thread: the driver has no memory for its connects. */
 static __thread int no_memory;
+/* Flag: the driver is older than the numbers of open files. */
+static int old_driver;
 
 /* The library calls this function in place of that of the C library. */
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
 	void *arg;
+	int ret;
 
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
@@ -468,7 +472,10 @@ int ioctl(int fd, unsigned long request, ...)
 		errno = ENOMEM;
 		return -1;
 	}
-	return syscall(SYS_ioctl, fd, request, arg);
+	ret = syscall(SYS_ioctl, fd, request, arg);
+	if (!ret && old_driver && request == DAT_IOC_ABI)
+		((struct dat_abi *)arg)->file = 0;
+	return ret;
 }
 
 /*
@@ -523,6 +530,31 @@ TEST_F(errors, a_call_that_fails_is_no_cancellation_point)
 	a_log_end();
 	EXPECT_EQ(IP(3), f.lmr);
 	EXPECT_EQ(RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY), f.connect);
+}
+
+/* A pipe of the program gets the number of the IA's descriptor, which the program has closed. */
+TEST_F(errors, the_close_leaves_a_file_of_the_program_alone_with_an_old_driver)
+{
+	DAT_EVD_HANDLE async;
+	DAT_IA_HANDLE ia;
+	int pipes[2], fd;
+
+	ASSERT_EQ(0, pipe(pipes));
+	fd = dup(pipes[0]);
+	close(fd);
+	old_driver = 1;
+	ASSERT_EQ(DAT_SUCCESS, a_ia(&ia, &async));
+	ASSERT_EQ(fd, dup2(pipes[0], fd));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(0, fcntl(fd, F_GETFD));
+	close(fd);
+	/* The descriptor of an IA is closed if it is still open. */
+	ASSERT_EQ(DAT_SUCCESS, a_ia(&ia, &async));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	EXPECT_EQ(-1, fcntl(fd, F_GETFD));
+	old_driver = 0;
+	close(pipes[0]);
+	close(pipes[1]);
 }
 
 TEST_HARNESS_MAIN

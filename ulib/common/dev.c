@@ -93,7 +93,9 @@ uint64_t du_fd_number(int fd)
 {
 	struct dat_abi abi = { .size = sizeof(abi) };
 
-	return get_abi(fd, &abi) ? 0 : abi.file;
+	if (get_abi(fd, &abi))
+		return 0;
+	return abi.file ? abi.file : DU_FILE_UNNUMBERED;
 }
 
 void du_fd_close(int fd, uint64_t number)

@@ -31,9 +31,11 @@ int du_dev_open(enum du_dev dev, int quiet);
  * number by which the driver names the open file.  Device and inode are no proof, because all open
  * files of a device share them, and so do all descriptors for events.
  *
- * Returns the number of the open file behind @fd.  Returns 0 if @fd is not a file of the driver, or
- * if the driver is older than these numbers.
+ * Returns the number of the open file behind @fd, or 0 if @fd is not a file of the driver.  Each
+ * device of a driver that is older than these numbers has DU_FILE_UNNUMBERED.
  */
+#define DU_FILE_UNNUMBERED	UINT64_MAX
+
 uint64_t du_fd_number(int fd);
 
 /* Returns whether @fd refers to the open file that the driver has named @number. */
