@@ -15,6 +15,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "sleeps.h"
 
 #define HALF	(A_MEM / 2)
 
@@ -203,18 +204,23 @@ TEST_F_TIMEOUT(transfer, a_late_receive_only_delays, 60)
 }
 
 /*
- * struct waiter - a thread that waits for an event for 2 * A_QUIET_US
+ * struct waiter - a thread that waits for an event for LONG_US
  * @evd: EVD
+ * @tid: the thread
  * @event: event
  * @rc: result of the wait
  * @us: duration of the wait in microseconds
  */
 struct waiter {
 	DAT_EVD_HANDLE	evd;
+	pid_t		tid;
 	DAT_EVENT	event;
 	DAT_RETURN	rc;
 	int64_t		us;
 };
+
+/* The waiter sleeps, and the event comes, long before this time is over. */
+#define LONG_US	3000000
 
 static int64_t now_us(void)
 {
@@ -230,7 +236,8 @@ static void *wait_until_the_time_is_over(void *arg)
 	int64_t start = now_us();
 	DAT_COUNT nmore;
 
-	w->rc = dat_evd_wait(w->evd, 2 * A_QUIET_US, 1, &w->event, &nmore);
+	__atomic_store_n(&w->tid, gettid(), __ATOMIC_RELEASE);
+	w->rc = dat_evd_wait(w->evd, LONG_US, 1, &w->event, &nmore);
 	w->us = now_us() - start;
 	return NULL;
 }
@@ -261,6 +268,7 @@ TEST_F_TIMEOUT(transfer, unsignalled_events_wake_nobody_but_are_there, 60)
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 	pthread_t thread;
+	long sleeps;
 
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
 					     &ep[0]));
@@ -278,12 +286,14 @@ TEST_F_TIMEOUT(transfer, unsignalled_events_wake_nobody_but_are_there, 60)
 	/* A thread that waits finds the event only when its time is over. */
 	w.evd = evd;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_until_the_time_is_over, &w));
-	usleep(A_QUIET_US / 4);
+	sleeps = sleeps_of(&w.tid, A_WAIT_US / 1000);
+	ASSERT_LE(0, sleeps);
 	ASSERT_EQ(DAT_SUCCESS, write_unsignalled(p, ep[1], 8));
+	EXPECT_EQ(sleeps, sleeps_of(&w.tid, A_WAIT_US / 1000));
 	pthread_join(thread, NULL);
 	EXPECT_EQ(DAT_SUCCESS, w.rc);
 	EXPECT_EQ(8, w.event.event_data.dto_completion_event_data.user_cookie.as_64);
-	EXPECT_LE(2 * A_QUIET_US, w.us);
+	EXPECT_LE(LONG_US, w.us);
 }
 
 /* Covers: SH 16, 45 */
