@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* CNOs, with which one thread waits on many EVDs: triggers, agents, file descriptors. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -12,14 +13,16 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "tracefs.h"
 #include <rdma/dat_ioctl.h>
+
+#define KPROBES	"/sys/kernel/tracing/kprobe_events"
 
 static const DAT_OS_WAIT_PROXY_AGENT no_agent;
 
@@ -290,42 +293,41 @@ static void on_signal(int sig)
 {
 }
 
-#define TRACEFS	"/sys/kernel/tracing/"
-
-static int trace_write(const char *file, const char *text)
+/* Add or remove a probe. */
+static int probe(const char *text)
 {
-	char path[128];
-	int fd, ret;
+	int fd = open(KPROBES, O_WRONLY | O_APPEND);
+	int ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
 
-	snprintf(path, sizeof(path), TRACEFS "%s", file);
-	fd = open(path, O_WRONLY | O_APPEND);
-	ret = write(fd, text, strlen(text)) < 0 ? -1 : 0;
 	close(fd);
 	return ret;
 }
 
 /*
  * Probes make dat_sleep() slow: a waiter calls it between its last look for a trigger and the end
- * of its wait.  Returns 0 on success.
+ * of its wait.  Returns 0 or a negative errno.
  */
 static int sleep_slowly(void)
 {
-	mount("tracefs", TRACEFS, "tracefs", 0, NULL);
-	if (trace_write("kprobe_events", "p:dat_cno/in dat:dat_sleep\n") ||
-	    trace_write("kprobe_events", "r:dat_cno/out dat:dat_sleep\n") ||
-	    trace_write("events/dat_cno/in/trigger", "stacktrace") ||
-	    trace_write("events/dat_cno/out/trigger", "stacktrace"))
-		return -1;
-	return trace_write("events/dat_cno/enable", "1");
+	int ret = probe("p:dat_cno/in dat:dat_sleep\n");
+
+	if (!ret)
+		ret = probe("r:dat_cno/out dat:dat_sleep\n");
+	if (!ret)
+		ret = trace_put("events/dat_cno/in/trigger", "stacktrace");
+	if (!ret)
+		ret = trace_put("events/dat_cno/out/trigger", "stacktrace");
+	return ret ? ret : trace_put("events/dat_cno/enable", "1");
 }
 
 static void sleep_fast(void)
 {
-	trace_write("events/dat_cno/enable", "0");
-	trace_write("events/dat_cno/in/trigger", "!stacktrace");
-	trace_write("events/dat_cno/out/trigger", "!stacktrace");
-	trace_write("kprobe_events", "-:dat_cno/in\n");
-	trace_write("kprobe_events", "-:dat_cno/out\n");
+	trace_put("events/dat_cno/enable", "0");
+	trace_put("events/dat_cno/in/trigger", "!stacktrace");
+	trace_put("events/dat_cno/out/trigger", "!stacktrace");
+	trace_end();
+	probe("-:dat_cno/in\n");
+	probe("-:dat_cno/out\n");
 }
 
 /* Let a timer send SIGUSR1 to the thread @tid at the time @at_ns. */
@@ -396,13 +398,15 @@ TEST_F_TIMEOUT(cno, a_waiter_that_leaves_hands_the_trigger_on, 120)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
 	int64_t after_ns = 0;
-	int i, taken = 0;
+	int i, ret, taken = 0;
 
 	sigaction(SIGUSR1, &sa, NULL);
-	if (sleep_slowly()) {
-		sleep_fast();
+	if (trace_start() || access(KPROBES, W_OK))
 		SKIP(return, "needs root, tracefs and kprobes");
-	}
+	ret = sleep_slowly();
+	if (ret)
+		sleep_fast();
+	ASSERT_EQ(0, ret) TH_LOG("dat_sleep() has no probe, or the probe no trigger");
 	for (i = 0; i < 1500 && taken >= 0; i++) {
 		taken = trigger_beside_a_signal(self, after_ns);
 		/* Long steps come close, short steps find the moment. */
