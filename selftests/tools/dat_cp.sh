@@ -127,7 +127,9 @@ late_copy() {
 	seen "$tmp/peer.log" half
 }
 
-# Two paths that end alike, and two names that differ in a byte that is replaced.
+odd='the name has control characters, marks of direction or invalid UTF-8'
+
+# Two paths that end alike, and two names that differ in a byte that terminals would not show.
 names_that_become_one() {
 	local copy
 	mkdir -p "$tmp/a" "$tmp/b"
@@ -137,10 +139,15 @@ names_that_become_one() {
 	echo 4 >"$tmp/x"$'\002'
 	serve || return 1
 	wrong "two files would get the name 'same'" "$tmp/a/same" "$tmp/f" "$tmp/b/same" "$host:" &&
-		wrong "two files would get the name 'x_'" "$tmp"/x? "$host:" &&
+		wrong "$odd: 'x_'" "$tmp/x"$'\001' "$host:" &&
+		wrong "$odd: 'x_'" "$tmp/a/same" "$tmp/x"$'\002' "$host:" &&
+		wrong "$odd: 'x__'" "$tmp/a/same" "$host:x"$'\302\233' &&
 		wrong "without '/', not '/etc/f'" "$tmp/a/same" "$host:/etc/f" && empty "$dir" || return 1
+	# An odd name does not matter if the file gets another one.
+	to "$host:x" "$tmp/x"$'\001' && cmp "$tmp/x"$'\001' "$dir/x" && rm "$dir/x" || return 1
 	# The server does not trust a client to look.
-	stranger name y$'\001' z y$'\002' && has "$tmp/peer.log" '^accepted' 2 &&
+	stranger name y$'\001' y z y && has "$tmp/peer.log" '^accepted' 2 &&
+		has "$tmp/peer.log" "^refused $odd" &&
 		has "$tmp/peer.log" '^refused a file has arrived under that name' || return 1
 	stranger name a/y && has "$tmp/peer.log" '^refused that is no name' || return 1
 	# One run after the other replaces the file; two at the same time do not.
@@ -309,8 +316,8 @@ memory_is_for_its_purpose() {
 
 a_name_that_steers_terminals() {
 	serve && stranger name $'x\302\2332J\033[31m\233\342\200\256y' &&
-		seen "$tmp/peer.log" '^accepted' && harmless "$tmp/server.out.log" &&
-		harmless "$tmp/server.err.log" && ! empty "$dir"
+		seen "$tmp/peer.log" "^refused $odd" && has "$tmp/server.err.log" "$odd" &&
+		harmless "$tmp/server.err.log" && empty "$dir"
 }
 
 a_result_that_steers_terminals() {

@@ -271,12 +271,23 @@ static void refuse(struct client *c, const char *fmt, ...)
 	send_message(c);
 }
 
-/* Returns whether @from is a valid name.  @to gets the name without bytes that steer terminals. */
-static int good_name(const char *from, char to[CP_NAME_MAX + 1])
+/*
+ * Returns the reason why @from is no valid name, or NULL.  @to gets a name that can be printed:
+ * @from itself, if it is valid.
+ */
+static const char *check_name(const char *from, char to[CP_NAME_MAX + 1])
 {
+	const char *why = NULL;
+
 	cp_clean_name(from, to);
-	return to[0] && !strchr(from, '/') && strcmp(to, ".") && strcmp(to, "..") &&
-	       strncmp(to, TEMP_PREFIX, strlen(TEMP_PREFIX));
+	if (!to[0] || strchr(from, '/') || !strcmp(to, ".") || !strcmp(to, "..") ||
+	    !strncmp(to, TEMP_PREFIX, strlen(TEMP_PREFIX)))
+		why = "that is no name for a file";
+	else if (strcmp(from, to))
+		why = CP_ODD_NAME;
+	if (!to[0])
+		strcpy(to, "(no name)");
+	return why;
 }
 
 /*
@@ -315,9 +326,8 @@ static const char *begin_file(struct client *c)
 
 static void got_offer(struct client *c, const struct cp_msg *m)
 {
-	const char *why;
+	const char *why, *bad;
 	uint32_t slot;
-	int good;
 
 	if (c->fd >= 0) {
 		hang_up(c, "it offered a file in the middle of another");
@@ -327,14 +337,10 @@ static void got_offer(struct client *c, const struct cp_msg *m)
 	c->received = 0;
 	c->synced = 0;
 	c->mode = ntohl(m->mode) & 0777 & ~c->server->umask;
-	good = good_name(m->text, c->name);
+	bad = check_name(m->text, c->name);
 	why = begin_file(c);
-	if (!good) {
-		strcpy(c->name, "(no name)");
-		why = "that is no name for a file";
-	}
-	if (why) {
-		refuse(c, "%s", why);
+	if (bad || why) {
+		refuse(c, "%s", bad ? bad : why);
 		return;
 	}
 	c->sha = EVP_MD_CTX_new();

@@ -185,16 +185,25 @@ static int by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Refuse files that would get the same name, because the later would replace the earlier. */
-static void check_names(char *const *files, int n)
+/*
+ * Refuse names that the receiver refuses, and files that would get the same name, because the later
+ * would replace the earlier.  @as is the name of the only file, or NULL.
+ */
+static void check_names(const char *as, char *const *files, int n)
 {
 	char (*name)[CP_NAME_MAX + 1] = calloc((size_t)n, sizeof(*name));
+	const char *from;
 	int i;
 
 	if (!name)
 		tool_die("no memory for %d names", n);
-	for (i = 0; i < n; i++)
-		cp_clean_name(files[i], name[i]);
+	for (i = 0; i < n; i++) {
+		from = as ? as : files[i];
+		cp_clean_name(from, name[i]);
+		from = strrchr(from, '/') ? strrchr(from, '/') + 1 : from;
+		if (*name[i] && strcmp(name[i], from))
+			opt_wrong(PROG, CP_ODD_NAME ": '%s'", name[i]);
+	}
 	qsort(name, (size_t)n, sizeof(*name), by_name);
 	for (i = 1; i < n; i++)
 		if (*name[i] && !strcmp(name[i - 1], name[i]))
@@ -211,7 +220,7 @@ static int send_to(const struct cp_opt *opt, char **files, int n, char *target)
 	if (strchr(name, '/'))
 		opt_wrong(PROG, "NAME is a name in the server's directory, without '/', not '%s'",
 			  name);
-	check_names(files, n);
+	check_names(*name ? name : NULL, files, n);
 	return cp_send_files(opt, host, *name ? name : NULL, files, n);
 }
 

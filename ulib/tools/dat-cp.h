@@ -100,9 +100,12 @@ void cp_progress_start(struct cp_progress *g, const char *name, uint64_t size, i
 void cp_progress_add(struct cp_progress *g, uint64_t bytes);
 void cp_progress_end(struct cp_progress *g);
 
+/* Why both sides refuse a name that cp_clean_name() changes: two such names could become one. */
+#define CP_ODD_NAME	"the name has control characters, marks of direction or invalid UTF-8"
+
 /*
- * Convert a name of a file to what the receiver stores: without directories, and without bytes that
- * steer terminals.  @to is empty if @from is too long.
+ * Convert a name of a file to one that can be printed: without directories, and with '_' for bytes
+ * that steer terminals.  @to is empty if @from is too long.
  */
 void cp_clean_name(const char *from, char to[CP_NAME_MAX + 1]);
 void cp_hex(const uint8_t digest[CP_DIGEST], char hex[2 * CP_DIGEST + 1]);
