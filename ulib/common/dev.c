@@ -114,9 +114,9 @@ void du_close(int fd)
 
 void du_explain_closed(int fd)
 {
-	static int told;
+	static int reported;
 
-	if (!__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED))
+	if (!__atomic_exchange_n(&reported, 1, __ATOMIC_RELAXED))
 		du_log(DU_LOG_ERROR, "the program has closed descriptor %d, which the library uses: call closefrom() before the library opens its device, or leave that descriptor open",
 		       fd);
 }

@@ -292,8 +292,8 @@ static const char *check_name(const char *from, char to[CP_NAME_MAX + 1])
 
 /*
  * Returns whether @st is a file that has arrived since the client connected.  Such a file is not
- * replaced: it is of the same run, or of another client at the same time, and that client was told
- * that its file is there.  The caller holds server->lock.
+ * replaced: it is of the same run, or of another client at the same time, and that client has a
+ * RESULT which says that its file is there.  The caller holds server->lock.
  */
 static int has_arrived(const struct client *c, const struct stat *st)
 {
@@ -597,7 +597,7 @@ static void end_if_idle(struct server *v)
 }
 
 /* Note that a client is no longer busy, when its last answer has arrived. */
-static void settle(struct client *c)
+static void client_idle(struct client *c)
 {
 	struct server *v = c->server;
 
@@ -698,7 +698,7 @@ static void got_event(struct client *c, const DAT_EVENT *event)
 		got_completion(c, &event->event_data.dto_completion_event_data);
 	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
 		c->over = 1;
-	settle(c);
+	client_idle(c);
 }
 
 /*
