@@ -36,7 +36,10 @@
 #define REJ_INVALID_GID		12
 #define REJ_CONSUMER		28
 
+#define NWQ	2	/* workqueues of the driver whose limit a test changes */
+
 FIXTURE(backlog) {
+	unsigned int active[NWQ];
 	struct t_pair p;
 	struct t_evd cr, evd;
 	uint32_t psp;
@@ -56,24 +59,41 @@ static int make_eps(FIXTURE_DATA(backlog) *self, int n)
 	return ret;
 }
 
-/*
- * Set the maximum number of concurrent work items of the driver's workqueues; 0: as the driver has
- * set them.
- */
-static int set_active(unsigned int n)
+/* Open the maximum number of concurrent work items of a workqueue of the driver. */
+static FILE *open_active(int wq, const char *mode)
 {
-	static const char * const name[] = { "dat", "dat-close" };
-	static const unsigned int own[] = { 256, 64 };
+	static const char * const name[NWQ] = { "dat", "dat-close" };
 	char path[80];
+
+	snprintf(path, sizeof(path), "/sys/bus/workqueue/devices/%s/max_active", name[wq]);
+	return fopen(path, mode);
+}
+
+static int get_active(unsigned int n[NWQ])
+{
 	int i, ret = 0;
 	FILE *f;
 
-	for (i = 0; i < 2 && !ret; i++) {
-		snprintf(path, sizeof(path), "/sys/bus/workqueue/devices/%s/max_active", name[i]);
-		f = fopen(path, "w");
+	for (i = 0; i < NWQ && !ret; i++) {
+		f = open_active(i, "r");
 		if (!f)
 			return -errno;
-		fprintf(f, "%u\n", n ? n : own[i]);
+		ret = fscanf(f, "%u", &n[i]) == 1 ? 0 : -EINVAL;
+		fclose(f);
+	}
+	return ret;
+}
+
+static int set_active(const unsigned int n[NWQ])
+{
+	int i, ret = 0;
+	FILE *f;
+
+	for (i = 0; i < NWQ && !ret; i++) {
+		f = open_active(i, "w");
+		if (!f)
+			return -errno;
+		fprintf(f, "%u\n", n[i]);
 		ret = fclose(f) ? -errno : 0;
 	}
 	return ret;
@@ -84,6 +104,7 @@ FIXTURE_SETUP(backlog)
 	struct t_pair *p = &self->p;
 
 	memset(self, 0, sizeof(*self));
+	ASSERT_EQ(0, get_active(self->active));
 	ASSERT_EQ(0, t_pair_open(p));
 	ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_CR, 2 * SILENT, &self->cr));
 	ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_CONNECTION | DAT_STREAM_DTO, 4 * SILENT, &self->evd));
@@ -95,7 +116,7 @@ FIXTURE_TEARDOWN(backlog)
 {
 	t_set_param("backlog", BACKLOG);
 	t_set_param("accept_timeout", TIMEOUT_MS);
-	set_active(0);
+	EXPECT_EQ(0, set_active(self->active));
 	roce_end(&self->peer);
 	t_pair_close(&self->p);
 }
@@ -662,7 +683,7 @@ TEST_F_TIMEOUT(backlog, a_bind_and_a_close_do_not_wait_for_closings, 120)
 	}
 	ASSERT_EQ(0, t_connect_eps(p, ep, evd));
 	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_RMR_CREATE, &rmr));
-	ASSERT_EQ(0, set_active(WQ_ACTIVE));
+	ASSERT_EQ(0, set_active((unsigned int [NWQ]){ WQ_ACTIVE, WQ_ACTIVE }));
 	for (i = 0; i < CLOSINGS; i++)
 		ASSERT_EQ(0, t_recv(&self->ep[i].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64));
 	ASSERT_EQ(0, silent_peers(self, CLOSINGS));
