@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dat-info.h"
@@ -20,6 +21,7 @@
 #define MODULES		"/lib/modules"
 #define SIGNED		"~Module signature appended~\n"
 #define PATH_SIZE	512
+#define CLOCKS_S	2	/* most that the clock of the log may differ, in seconds */
 
 int module_is_loaded(const char *module)
 {
@@ -93,13 +95,48 @@ static int is_refusal(const char *text)
 }
 
 /*
- * Get the last refusal from the kernel's log.  Returns 0 if there is none, or if the user may not
- * read the log.  Each read() returns one record: fields up to ';', and the text up to the end of
- * the line.
+ * Returns the time at which dat.ko was installed for this kernel, in seconds since boot, or 0 if it
+ * is not installed.  A package keeps the mtime of the build, so this is the ctime.  CLOCK_MONOTONIC
+ * does not count a suspend, and neither does the log.
+ */
+static double installed_at(void)
+{
+	char path[PATH_SIZE], name[2 * PATH_SIZE];
+	struct timespec now, up;
+	struct utsname uts;
+	struct stat st;
+
+	uname(&uts);
+	if (!find(uts.release, "dat", "modules.dep", path))
+		return 0;
+	snprintf(name, sizeof(name), MODULES "/%s/%s", uts.release, path);
+	if (stat(name, &st))
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_MONOTONIC, &up);
+	return (double)up.tv_sec - difftime(now.tv_sec, st.st_ctime);
+}
+
+/*
+ * Returns the time of a record of the log, in seconds since boot.  It begins with its priority, its
+ * number, and its time in microseconds.
+ */
+static double record_time(const char *record)
+{
+	unsigned long long us;
+
+	return sscanf(record, "%*u,%*u,%llu", &us) == 1 ? (double)us * 1e-6 : 0;
+}
+
+/*
+ * Get the last refusal from the kernel's log that is not older than the installed dat.ko.  Returns
+ * 0 if there is none, or if the user may not read the log.  Each read() returns one record: fields
+ * up to ';', and the text up to the end of the line.
  */
 static int last_refusal(char refusal[PATH_SIZE])
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC), found = 0;
+	double installed = installed_at();
 	char record[8192], *text;
 	ssize_t n = 0;
 
@@ -111,7 +148,7 @@ static int last_refusal(char refusal[PATH_SIZE])
 		if (!text)
 			continue;
 		text[strcspn(text, "\n")] = '\0';
-		if (!is_refusal(++text))
+		if (!is_refusal(++text) || record_time(record) + CLOCKS_S < installed)
 			continue;
 		snprintf(refusal, PATH_SIZE, "%.*s", PATH_SIZE - 1, text);
 		found = 1;
