@@ -4,6 +4,7 @@
 #ifndef _DAT_DEVICE_H
 #define _DAT_DEVICE_H
 
+#include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
@@ -12,6 +13,7 @@
 #include <linux/random.h>
 #include <linux/time_namespace.h>
 #include <linux/uaccess.h>
+#include <linux/uidgid.h>
 #include <rdma/dat_ioctl.h>
 
 #define DAT_ARG_LIMIT	4096	/* maximum size of an ioctl argument in bytes */
@@ -28,6 +30,11 @@
 struct inode *dat_mapping_alloc(void);
 
 int dat_sleep(u64 deadline_ns);
+
+/* The kernel nests user namespaces at most 33 deep. */
+#define DAT_MAX_PAYERS	34
+
+unsigned int dat_payers(const struct cred *cred, kuid_t uids[DAT_MAX_PAYERS]);
 
 /**
  * dat_file_number() - choose a number for an open file, which DAT_IOC_ABI tells

@@ -56,6 +56,7 @@
  *   poller->lock          mutex; thread of a poller
  *   pool->lock            mutex, also taken under mmap_lock; memory that the process can map
  *   ia->lmr_lock          spinlock; table of LMRs
+ *   locked_users.xa_lock  spinlock; device queues that users are charged for
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
  * A post to a QP is allowed under ep->lock, but not under evd->lock.

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Charges of device queues to the locked memory of a user.
+ * Charges of device queues to users.
  *
  * A driver allocates the memory of QPs, CQs and SRQs without __GFP_ACCOUNT, so no memory cgroup is
- * charged.  The core estimates this memory from the lengths of the queues and charges the user that
- * asked for them, as AF_XDP and io_uring do.  The charge is separate from that of registered memory
- * (mm->pinned_vm), so a process can still register as much as RLIMIT_MEMLOCK allows.
+ * charged.  The core estimates this memory from the lengths of the queues and charges the users
+ * that dat_payers() finds for the caller.
+ *
+ * The counters are separate from two of the kernel:
+ * - user_struct.locked_vm has the buffers of io_uring and AF_XDP.  The budgets of these buffers and
+ *   of queues must not depend on each other, because all containers without a user namespace have
+ *   the same users.
+ * - mm->pinned_vm has registered memory, so a process can still register as much as RLIMIT_MEMLOCK
+ *   allows.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -14,11 +20,28 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/user.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
+#include <linux/xarray.h>
 
+#include "compat.h"
 #include "core/dat.h"
 #include "core/face.h"
 #include "core/locked.h"
+#include "device.h"
+
+/**
+ * struct locked_user - memory of queues that is charged to a user; exists while it is not 0
+ * @uid: uid
+ * @pages: number of pages, protected by the lock of locked_users
+ */
+struct locked_user {
+	kuid_t		uid;
+	unsigned long	pages;
+};
+
+/* All struct locked_user, by uid. */
+static DEFINE_XARRAY(locked_users);
 
 static unsigned int queue_memory = 64;
 module_param(queue_memory, uint, 0644);
@@ -50,28 +73,120 @@ static unsigned long locked_limit(void)
 }
 
 /**
- * dat_locked_charge() - charge queues to the locked memory of the current user
+ * dat_payers() - find the users to charge for what a thread takes
+ * @cred: credentials of the thread
+ * @uids: array that receives the users, each of them once
+ *
+ * As with ucounts these are the user of the thread, and the creators of its user namespace and of
+ * the namespaces above.  A user may have thousands of subordinate uids in a namespace, but has
+ * created the namespace as one.
+ *
+ * Return: number of users, at least 1.
+ */
+unsigned int dat_payers(const struct cred *cred, kuid_t uids[DAT_MAX_PAYERS])
+{
+	const struct user_namespace *ns;
+	unsigned int n = 1, i;
+
+	uids[0] = cred->uid;
+	for (ns = cred->user_ns; ns != &init_user_ns && n < DAT_MAX_PAYERS; ns = ns->parent) {
+		for (i = 0; i < n && !uid_eq(uids[i], ns->owner); i++)
+			;
+		if (i == n)
+			uids[n++] = ns->owner;
+	}
+	return n;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(dat_payers);
+
+static void user_uncharge_locked(struct locked_user *user, unsigned long pages)
+{
+	lockdep_assert_held(&locked_users.xa_lock);
+
+	user->pages -= pages;
+	if (user->pages)
+		return;
+	__xa_erase(&locked_users, __kuid_val(user->uid));
+	kfree(user);
+}
+
+static int user_charge(kuid_t uid, unsigned long pages, unsigned long limit)
+{
+	struct locked_user *user, *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	new->uid = uid;
+	xa_lock(&locked_users);
+	user = __xa_cmpxchg(&locked_users, __kuid_val(uid), NULL, new, GFP_KERNEL_ACCOUNT);
+	if (!user)
+		swap(user, new);
+	ret = xa_err(user);
+	if (!ret) {
+		user->pages += pages;
+		if (user->pages > limit) {
+			user_uncharge_locked(user, pages);
+			ret = -ENOMEM;
+		}
+	}
+	xa_unlock(&locked_users);
+	kfree(new);
+	return ret;
+}
+
+static void users_uncharge(const kuid_t *uids, unsigned int n, unsigned long pages)
+{
+	unsigned int i;
+
+	xa_lock(&locked_users);
+	for (i = 0; i < n; i++)
+		user_uncharge_locked(xa_load(&locked_users, __kuid_val(uids[i])), pages);
+	xa_unlock(&locked_users);
+}
+
+static int users_charge(const kuid_t *uids, unsigned int n, unsigned long pages,
+			unsigned long limit)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < n; i++) {
+		ret = user_charge(uids[i], pages, limit);
+		if (ret) {
+			users_uncharge(uids, i, pages);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/**
+ * dat_locked_charge() - charge queues to the current user and the creators of its user namespaces
  * @l: empty charge
  * @ia: adapter of the queues; if a kernel module has opened it, nothing is charged
- * @bytes: estimate of the memory
+ * @bytes: estimate of the memory, not 0
  *
- * Context: thread of the consumer that asks for the queues.  Return: 0, or -ENOMEM if the user's
- * locked memory would exceed both RLIMIT_MEMLOCK and the parameter queue_memory, and the caller
- * lacks CAP_IPC_LOCK.
+ * Context: thread of the consumer that asks for the queues; may sleep.  Return: 0; -ENOMEM if
+ * memory is short, or if the queues of a charged user would exceed both RLIMIT_MEMLOCK and the
+ * parameter queue_memory, and the caller lacks CAP_IPC_LOCK.
  */
 int dat_locked_charge(struct dat_locked *l, const struct dat_ia *ia, u64 bytes)
 {
 	unsigned long pages = DIV_ROUND_UP_ULL(bytes, PAGE_SIZE);
-	struct user_struct *user = current_user();
+	kuid_t uids[DAT_MAX_PAYERS];
+	unsigned int n;
+	int ret;
 
 	if (ia->face->kernel)
 		return 0;
-	if (atomic_long_add_return(pages, &user->locked_vm) > locked_limit() &&
-	    !capable(CAP_IPC_LOCK)) {
-		atomic_long_sub(pages, &user->locked_vm);
-		return -ENOMEM;
-	}
-	l->user = get_uid(user);
+	n = dat_payers(current_cred(), uids);
+	ret = users_charge(uids, n, pages, locked_limit());
+	if (ret && capable(CAP_IPC_LOCK))
+		ret = users_charge(uids, n, pages, ULONG_MAX);
+	if (ret)
+		return ret;
+	l->cred = get_current_cred();
 	l->pages = pages;
 	return 0;
 }
@@ -80,13 +195,15 @@ int dat_locked_charge(struct dat_locked *l, const struct dat_ia *ia, u64 bytes)
  * dat_locked_uncharge() - undo dat_locked_charge()
  * @l: charge; may be empty, and is empty afterwards
  *
- * Context: any but hard interrupt.
+ * Context: process.
  */
 void dat_locked_uncharge(struct dat_locked *l)
 {
-	if (!l->user)
+	kuid_t uids[DAT_MAX_PAYERS];
+
+	if (!l->cred)
 		return;
-	atomic_long_sub(l->pages, &l->user->locked_vm);
-	free_uid(l->user);
-	l->user = NULL;
+	users_uncharge(uids, dat_payers(l->cred, uids), l->pages);
+	put_cred(l->cred);
+	l->cred = NULL;
 }

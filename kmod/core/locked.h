@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/* Charges of device queues to the locked memory of a user. */
+/* Charges of device queues to users. */
 #ifndef _DAT_LOCKED_H
 #define _DAT_LOCKED_H
 
 #include <linux/types.h>
 
+struct cred;
 struct dat_ia;
-struct user_struct;
 
 /* Bytes of an entry without its segments, as common devices store it. */
 #define DAT_LOCKED_REQUEST	128
@@ -15,12 +15,13 @@ struct user_struct;
 #define DAT_LOCKED_CQE		64
 
 /**
- * struct dat_locked - charge of queues to a user's locked memory
- * @user: user, with a reference; NULL if nothing is charged
- * @pages: number of pages
+ * struct dat_locked - charge of queues to users
+ * @cred: credentials for which dat_payers() returns the users, with a reference; NULL if nothing is
+ *	charged
+ * @pages: number of pages that each of the users is charged
  */
 struct dat_locked {
-	struct user_struct	*user;
+	const struct cred	*cred;
 	unsigned long		pages;
 };
 

@@ -2,10 +2,17 @@
 // Copyright (c) The dat authors
 /* Pinned pages are counted and limited, and every path that unpins them also uncharges them. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -245,6 +252,162 @@ TEST_F_TIMEOUT(queues, of_connections_are_charged_and_given_back, 120)
 	for (i = 0; i < T_WAIT_MS / 100 && try_connect(&p->f, &self->deep[1]); i++)
 		usleep(100000);
 	EXPECT_GT(T_WAIT_MS / 100, i);
+}
+
+/* Become @uid, and make SRQs until ENOMEM.  Returns their number; a number above 8 is an error. */
+static int srqs_of(uid_t uid)
+{
+	struct t_srq srq;
+	struct t_file f;
+	uint32_t pz;
+	int n = 0, ret;
+
+	if (setgid(uid) || setuid(uid) || prctl(PR_SET_PDEATHSIG, SIGKILL) || t_open(&f) ||
+	    t_pz(&f, &pz))
+		return 127;
+	while (!(ret = t_srq(&f, pz, DEEP, &srq)) && n < 8)
+		n++;
+	return ret == -ENOMEM ? n : 126;
+}
+
+/* Returns the result of srqs_of() in a child, which keeps its SRQs until it is killed. */
+static int srqs_of_child(uid_t uid, pid_t *pid)
+{
+	int ready[2];
+	char n = 125;
+
+	if (pipe(ready))
+		return n;
+	*pid = fork();
+	if (!*pid) {
+		n = (char)srqs_of(uid);
+		write(ready[1], &n, 1);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	read(ready[0], &n, 1);
+	close(ready[0]);
+	return n;
+}
+
+/*
+ * Become NOBODY, and make a user namespace.  The parent maps its uids before @go.  Returns 0 if a
+ * second uid of the namespace gets no SRQ while a first one has as many as the user may have, and
+ * some later.
+ */
+static int second_uid(int ready, int go)
+{
+	pid_t first, second;
+	int a, b, i;
+	char c = 0;
+
+	if (seteuid(0) || setgid(NOBODY) || setuid(NOBODY) || unshare(CLONE_NEWUSER))
+		return 1;
+	write(ready, &c, 1);
+	read(go, &c, 1);
+	a = srqs_of_child(1, &first);
+	b = srqs_of_child(2, &second);
+	kill(first, SIGKILL);
+	kill(second, SIGKILL);
+	if (waitpid(first, NULL, 0) != first || waitpid(second, NULL, 0) != second)
+		return 2;
+	if (a < 3 || a > 4 || b)
+		return 100 + b;
+	/* The SRQs may be freed a moment after the end of the process. */
+	for (i = 0; i < T_WAIT_MS / 100; i++) {
+		b = srqs_of_child(2, &second);
+		kill(second, SIGKILL);
+		waitpid(second, NULL, 0);
+		if (b == a)
+			return 0;
+		usleep(100000);
+	}
+	return 3;
+}
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n = write(fd, text, strlen(text));
+
+	close(fd);
+	return n == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/* A user may have many subordinate uids, as the user of a container has. */
+TEST_F_TIMEOUT(queues, of_all_uids_of_a_user_namespace_are_charged_to_its_creator, 60)
+{
+	int ready[2], go[2], status = -1;
+	char path[64], c = 0;
+	struct stat dev;
+	pid_t pid;
+
+	ASSERT_EQ(0, set_queue_memory(4));
+	ASSERT_EQ(0, seteuid(0));
+	ASSERT_EQ(0, stat("/dev/dat", &dev) || chmod("/dev/dat", 0666));
+	ASSERT_EQ(0, pipe(ready) || pipe(go));
+	pid = fork();
+	if (!pid)
+		_exit(second_uid(ready[1], go[0]));
+	close(ready[1]);
+	if (read(ready[0], &c, 1) == 1) {
+		snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+		EXPECT_EQ(0, write_text(path, "0 100000 10"));
+		snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
+		EXPECT_EQ(0, write_text(path, "0 100000 10"));
+		EXPECT_EQ(1, write(go[1], &c, 1));
+	}
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, chmod("/dev/dat", dev.st_mode & 07777));
+	ASSERT_TRUE(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 1)
+		SKIP(return, "users may not make user namespaces");
+	EXPECT_EQ(0, WEXITSTATUS(status));
+}
+
+/* Returns the file of an io_uring that has a buffer of @bytes, or a negative errno. */
+static int uring_with_buffer(size_t bytes)
+{
+	struct iovec iov = { .iov_len = bytes };
+	struct io_uring_params params = { 0 };
+	int fd = (int)syscall(__NR_io_uring_setup, 1, &params);
+
+	if (fd < 0)
+		return -errno;
+	iov.iov_base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+	if (syscall(__NR_io_uring_register, fd, IORING_REGISTER_BUFFERS, &iov, 1)) {
+		close(fd);
+		return -errno;
+	}
+	return fd;
+}
+
+/* The kernel counts these buffers for each user, too. */
+TEST_F(queues, and_buffers_of_io_uring_do_not_count_against_each_other)
+{
+	struct rlimit lim = { 4 << 20, 4 << 20 };
+	struct t_pair *p = &self->p;
+	struct t_srq srq = { 0 };
+	int n = 0, fd;
+
+	ASSERT_EQ(0, set_queue_memory(0));
+	ASSERT_EQ(0, seteuid(0));
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
+	ASSERT_EQ(0, seteuid(NOBODY));
+	while (n < 8 && !t_srq(&p->f, p->pz, DEEP, &srq))
+		n++;
+	EXPECT_LE(3, n);
+	EXPECT_GE(4, n);
+	/* A kernel may lack io_uring, or an administrator disable it. */
+	fd = uring_with_buffer(3 << 20);
+	if (fd < 0 && fd != -ENOMEM)
+		SKIP(return, "no io_uring");
+	EXPECT_LE(0, fd);
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
+	EXPECT_EQ(0, t_srq(&p->f, p->pz, DEEP, &srq));
+	close(fd);
 }
 
 /* Plain use needs no locked memory beyond that of its registrations. */
