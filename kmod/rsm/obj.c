@@ -7,7 +7,6 @@
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/user_namespace.h>
 #include <net/net_namespace.h>
 
 #include "device.h"
@@ -75,41 +74,28 @@ static void user_put(struct rsm_node *node, struct rsm_user *user)
 		kfree(user);
 }
 
-static bool ctx_add_user(struct rsm_ctx *ctx, kuid_t uid)
-{
-	struct rsm_user *user;
-	unsigned int i;
-
-	for (i = 0; i < ctx->nr_users; i++)
-		if (uid_eq(ctx->users[i]->uid, uid))
-			return true;
-	user = i < ARRAY_SIZE(ctx->users) ? user_get(ctx->node, uid) : NULL;
-	if (user)
-		ctx->users[ctx->nr_users++] = user;
-	return user;
-}
-
 static void ctx_put_users(struct rsm_ctx *ctx)
 {
 	while (ctx->nr_users)
 		user_put(ctx->node, ctx->users[--ctx->nr_users]);
 }
 
-/*
- * Finds who is charged for the objects of a context: the current user, and as with ucounts the
- * creators of its user namespace and of the namespaces above.  A user may have thousands of
- * subordinate uids in a namespace, but has created the namespace as one.
- */
+/* Finds the users to charge for the objects of a context. */
 static bool ctx_get_users(struct rsm_ctx *ctx)
 {
-	const struct user_namespace *ns = current_user_ns();
-	bool ok = ctx_add_user(ctx, current_uid());
+	kuid_t uids[DAT_MAX_PAYERS];
+	unsigned int n = dat_payers(current_cred(), uids), i;
+	struct rsm_user *user;
 
-	for (; ok && ns != &init_user_ns; ns = ns->parent)
-		ok = ctx_add_user(ctx, ns->owner);
-	if (!ok)
-		ctx_put_users(ctx);
-	return ok;
+	for (i = 0; i < n; i++) {
+		user = user_get(ctx->node, uids[i]);
+		if (!user) {
+			ctx_put_users(ctx);
+			return false;
+		}
+		ctx->users[ctx->nr_users++] = user;
+	}
+	return true;
 }
 
 static unsigned int user_share(unsigned int total)

@@ -54,6 +54,7 @@
 #include <linux/xarray.h>
 #include <rdma/dat_rsm.h>
 
+#include "device.h"
 #include "poller.h"
 #include "region.h"
 
@@ -198,9 +199,6 @@ enum rsm_region_kind {
 	RSM_REGION_DATA		= 8,
 };
 
-/* The kernel nests user namespaces at most 33 deep. */
-#define RSM_MAX_USERS	34
-
 /**
  * struct rsm_ctx - context of an open file after DAT_IOC_RSM_OPEN
  * @mm: address space of the opener
@@ -213,8 +211,8 @@ enum rsm_region_kind {
  * @windows: imports with windows, by page offset
  * @next_window: page offset at which the search for a free range of offsets begins
  * @mn: MMU notifier for the end of @mm and for changes of mappings in @mm
- * @users: users whose quotas are charged for the objects: the opener, and the creators of the
- *	opener's user namespace and of those above
+ * @users: users whose quotas are charged for the objects; dat_payers() has found them for the
+ *	opener
  * @nr_users: number of @users
  * @ended: bit 0: ctx_stop() has begun to stop the objects
  * @ending: list of stopped objects, linked by their RCU heads; set before @end_work is queued
@@ -238,7 +236,7 @@ struct rsm_ctx {
 	struct rb_root_cached	windows;
 	u64			next_window;
 	struct mmu_notifier	mn;
-	struct rsm_user		*users[RSM_MAX_USERS];
+	struct rsm_user		*users[DAT_MAX_PAYERS];
 	unsigned int		nr_users;
 	unsigned long		ended;
 	struct callback_head	*ending;
