@@ -42,6 +42,25 @@ bool dat_queue_arm(struct dat_queue *q, u32 after)
 	return q->ops->arm(q, after);
 }
 
+/**
+ * dat_queue_slice() - count a whole slice that a thread of the consumer has taken from a ring
+ * @q: queue; its pump has returned true
+ * @slices: number of slices that the thread has taken in this pass, initially 0
+ *
+ * Limits a pass, because another thread may go on posting.  After the first slice the function asks
+ * for kicks, so each later post has a kick of its own.  The pass only has to take the entries that
+ * are in the ring at that time, at most as many as the ring holds.
+ *
+ * Context: lock of the queue held since the pump was called.  Return: true if the thread must pump
+ * another slice.
+ */
+bool dat_queue_slice(struct dat_queue *q, u32 *slices)
+{
+	if (!*slices)
+		dat_queue_arm(q, 1);
+	return (*slices)++ * DAT_SLICE < q->entries;
+}
+
 /*
  * Returns true while the poller thread polls the doorbells.  The thread finds new entries without a
  * kick.
@@ -464,7 +483,7 @@ static int rq_next(struct dat_conn *conn)
  *
  * Returns after one slice.  The slice consists of valid receives, because an invalid receive ends
  * the connection, so the completion of a receive runs the pump again.  A thread of the consumer
- * calls this function until the ring is empty.
+ * goes on with the next slice; see dat_queue_slice().
  *
  * Context: ep->lock held.  Return: true if the ring may have more receives.
  */

@@ -268,6 +268,7 @@ void dat_queue_pump_sq(struct dat_conn *conn);
 bool dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_disarm(struct dat_queue *q);
 bool dat_queue_arm(struct dat_queue *q, u32 after);
+bool dat_queue_slice(struct dat_queue *q, u32 *slices);
 u32 dat_queue_kick_after(const struct dat_queue *q);
 void dat_queue_break(struct dat_ep *ep, struct dat_queue *q);
 void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind);

@@ -302,26 +302,19 @@ void dat_srq_report_bad(struct dat_srq *srq)
 }
 
 /*
- * Moves buffers from the ring to the device in the thread of the consumer.  Takes at most as many
- * buffers as the ring has entries, so that another thread, which goes on posting, cannot keep the
- * caller here.  The buffers that are left then wait for a kick.
+ * Moves buffers from the ring to the device in the thread of the consumer, until the ring is empty
+ * or dat_queue_slice() ends the pass.
  */
 static void srq_process(struct dat_srq *srq, bool kicked)
 {
+	u32 slices = 0;
 	u64 bad;
-	u32 left;
 
 	spin_lock_bh(&srq->lock);
 	if (kicked)
 		dat_queue_count_kick(&srq->q);
 	bad = srq->q.bad;
-	left = srq->q.entries;
-	while (srq_pump(srq, true)) {
-		if (left <= DAT_SLICE) {
-			dat_queue_arm(&srq->q, 1);
-			break;
-		}
-		left -= DAT_SLICE;
+	while (srq_pump(srq, true) && dat_queue_slice(&srq->q, &slices)) {
 		spin_unlock_bh(&srq->lock);
 		cond_resched();
 		spin_lock_bh(&srq->lock);

@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* Shared receive queues (SRQs): receive buffers that many connections share. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -197,6 +198,59 @@ TEST_F_TIMEOUT(srq, a_kick_takes_a_long_ring_of_malformed_buffers_itself, 60)
 	offer_malformed(&srq, 1024);
 	usleep(T_QUIET_MS * 1000);
 	EXPECT_EQ(1024, srq.rq.status->bad);
+}
+
+static void *kick_once(void *srq)
+{
+	return (void *)(intptr_t)kick_srq(srq);
+}
+
+#define LONG	16384	/* length of a ring that takes many slices */
+#define ROUNDS	20
+
+/*
+ * While a thread kicks a full ring, post @n buffers as the ring gets room.  Like any producer, kick
+ * only if the driver asks for it.
+ */
+static int refill(struct t_srq *srq, unsigned int n)
+{
+	struct t_queue *q = &srq->rq;
+	int ret = 0;
+
+	while (n && !ret) {
+		if (q->tail - __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE) >= LONG)
+			continue;
+		t_rqe(q)->num_sge = 200;
+		ret = t_push(q);
+		n--;
+	}
+	return ret;
+}
+
+/* A kick has an end even if another thread goes on posting, whose kick takes the other buffers. */
+TEST_F_TIMEOUT(srq, buffers_that_are_posted_during_a_long_kick_are_taken, 120)
+{
+	struct t_srq srq;
+	struct t_queue *q = &srq.rq;
+	pthread_t kicker;
+	void *ret;
+	int i;
+
+	ASSERT_EQ(0, t_srq(&self->p.f, self->p.pz, LONG, &srq));
+	/* While the device has a buffer, no post has to kick. */
+	ASSERT_EQ(0, t_recv(q, 0, (uintptr_t)buffer(self, 0), self->p.mem.lkey, MSG));
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, kick_srq(&srq));
+		ASSERT_EQ(0, q->status->flags & DAT_QUEUE_NEED_KICK);
+		offer_malformed(&srq, LONG - 1);
+		ASSERT_EQ(0, pthread_create(&kicker, NULL, kick_once, &srq));
+		EXPECT_EQ(0, refill(&srq, 32));
+		pthread_join(kicker, &ret);
+		ASSERT_EQ(NULL, ret);
+		/* If the driver asks for a kick, no buffer waits for a kick that nobody owes. */
+		if (q->status->flags & DAT_QUEUE_NEED_KICK)
+			ASSERT_EQ(q->tail, q->status->head) TH_LOG("round %d", i);
+	}
 }
 
 /* A completion runs outside of the process.  The rest of the ring waits for a kick. */
