@@ -254,6 +254,7 @@ void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q)
 
 static void ep_process(struct dat_ep *ep, struct dat_queue *q, bool kicked)
 {
+	u32 slices = 0;
 	bool polled;
 
 	spin_lock_bh(&ep->lock);
@@ -262,7 +263,7 @@ static void ep_process(struct dat_ep *ep, struct dat_queue *q, bool kicked)
 	if (ep->state == DAT_EP_DISCONNECTED)
 		ep_flush(ep);
 	else
-		while (ep_pump(ep, q))
+		while (ep_pump(ep, q) && dat_queue_slice(q, &slices))
 			dat_ep_cond_resched(ep);
 	polled = q == &ep->sq && ep->conn && dat_busy_joined(ep->conn);
 	spin_unlock_bh(&ep->lock);
