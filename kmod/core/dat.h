@@ -31,6 +31,7 @@
  *
  *   dat_dev_lock          mutex; list of devices, list of IAs of a device
  *   ia->sem               read: a call that uses the device; write: shutting down
+ *   cr_make_lock          mutex of the kernel face: creation of the EP of a request
  *   kdat_ep->modify       mutex of the kernel face: one modification of an EP at a time
  *   kdat_lmr->lock        mutex of the kernel face: parameters of an LMR
  *   dat_file->lock        mutex of the user face: doorbell bits; taken before mmap_lock

@@ -67,7 +67,7 @@ struct dat_psp {
  *	thread takes the EP by replacing the pointer with NULL, with xchg().  The thread then
  *	accepts the request with that EP, stores the pointer again, or calls the face's @unreserve
  * @makes_ep: flag: the face has to make @ep; constant
- * @ep_made: flag: the face has made @ep; protected by a lock of the face
+ * @ep_made: flag: the face has made @ep; written under a lock of the face, after @ep
  * @psp: listener whose backlog counts the request; reference held; dat_psp_leave() takes the
  *	pointer with xchg() and drops the reference
  * @remote: address of the peer, as stated in the peer's request

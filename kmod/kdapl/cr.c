@@ -8,7 +8,7 @@
 #include "core/psp.h"
 #include "kdapl/kdapl.h"
 
-/* Serialises cr_make_ep() calls.  No other lock of this file is taken under it. */
+/* Lock of cr->ep_made.  No other lock of this file is taken under it. */
 static DEFINE_MUTEX(cr_make_lock);
 
 /**
@@ -102,14 +102,18 @@ static DAT_RETURN cr_make_ep(struct dat_cr *cr)
 	struct dat_ep *ep;
 	int ret = 0;
 
+	/* smp_load_acquire() pairs with the smp_store_release() below. */
+	if (!cr->makes_ep || smp_load_acquire(&cr->ep_made))
+		return DAT_SUCCESS;
 	mutex_lock(&cr_make_lock);
-	if (cr->makes_ep && !cr->ep_made) {
+	if (!cr->ep_made) {
 		ep = kdat_ep_tentative(cr->obj.ia);
 		if (IS_ERR(ep)) {
 			ret = PTR_ERR(ep);
 		} else {
-			cr->ep_made = true;
 			xchg(&cr->ep, ep);
+			/* A thread that sees the flag without the lock must also see the EP. */
+			smp_store_release(&cr->ep_made, true);
 		}
 	}
 	mutex_unlock(&cr_make_lock);
