@@ -109,16 +109,16 @@ static int psp_admit(struct dat_psp *psp, struct dat_request *req)
  * @psp: listener; the caller ensures that psp->evd stays set during the call
  * @req: request; the caller holds the transport's lock of the request
  *
- * Return: 0 if a CR has taken over @req->handle; -ECONNREFUSED if the backlog is full, or if a
- * one-shot listener has already got its request; or an error of the gate or of dat_cr_create().
- * After any error the caller keeps @req->handle.
+ * Return: 0 if a CR has taken over @req->handle; -EADDRNOTAVAIL if a one-shot listener has already
+ * got its request; -ECONNREFUSED if the backlog is full; or an error of the gate or of
+ * dat_cr_create().  After any error the caller keeps @req->handle.
  */
 int dat_psp_request(struct dat_psp *psp, struct dat_request *req)
 {
 	int ret;
 
 	if (psp->one_shot && atomic_xchg(&psp->spent, 1))
-		return -ECONNREFUSED;
+		return -EADDRNOTAVAIL;
 	ret = psp_admit(psp, req);
 	if (ret)
 		atomic_set(&psp->spent, 0);

@@ -54,6 +54,16 @@ static bool is_off_path(const struct rdma_cm_id *id)
 }
 
 /*
+ * Returns the reason of the reject for an error of dat_psp_request().  A peer may ask again after
+ * IB_CM_REJ_NO_RESOURCES, but not if the listener takes no more requests.
+ */
+static u8 refusal_reason(int err)
+{
+	return err == -ENODEV || err == -EADDRNOTAVAIL ? IB_CM_REJ_INVALID_SERVICE_ID :
+							 IB_CM_REJ_NO_RESOURCES;
+}
+
+/*
  * Handles events of a listener.  If this function returns an error, rdma_cm destroys the id of the
  * request.
  */
@@ -86,7 +96,7 @@ static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	 * consumer.  If the error is -ENOMEM, rdma_cm would send no reject.
 	 */
 	if (ret)
-		refuse(id, IB_CM_REJ_NO_RESOURCES);
+		refuse(id, refusal_reason(ret));
 	return ret;
 }
 

@@ -388,6 +388,22 @@ TEST_F_TIMEOUT(backlog, a_request_that_claims_another_address_than_that_of_its_p
 	EXPECT_EQ(1, t_event(&self->cr, T_WAIT_MS, &eqe));
 }
 
+TEST_F_TIMEOUT(backlog, a_one_shot_listener_refuses_the_second_request_as_if_there_were_none, 120)
+{
+	struct dat_psp_create psp = {
+		.size = sizeof(psp), .evd = self->cr.id, .conn_qual = T_QUAL + 2,
+		.flags = DAT_PSP_ONE_SHOT,
+	};
+	struct roce_answers a;
+
+	START_PEER();
+	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_PSP_CREATE, &psp));
+	ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 2, 2));
+	ASSERT_EQ(0, roce_answers(&self->peer, 1, T_WAIT_MS, &a));
+	EXPECT_EQ(1, a.rejects);
+	EXPECT_EQ(REJ_INVALID_SERVICE_ID, a.reason);
+}
+
 /* --- memory accounting ------------------------------------------------------------ */
 
 #define CG	"/tmp/dat-backlog"
