@@ -96,6 +96,7 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 	} else {
 		conn->held = true;
 		ep->conn = conn;
+		WRITE_ONCE(ep->peer_busy, false);
 		dat_ep_set_state(ep, state);
 	}
 	spin_unlock_bh(&ep->lock);

@@ -83,7 +83,8 @@ struct dat_ep_attr {
  * @remote: address of the peer's end of the connection
  * @read_in: negotiated number of the peer's RDMA reads in flight
  * @read_out: negotiated number of own RDMA reads in flight
- * @peer_busy: flag: the peer's listener has refused the last connect, because it had no place
+ * @peer_busy: flag: the peer's listener has refused the last connect, because it had no place; read
+ *	without @lock
  * @next: prepared ring, not in use yet; protected by ia->resize_lock
  * @generation: generation number of the ring that was prepared last; protected by ia->resize_lock
  * @wr: copy of the work request that is being posted or pumped
