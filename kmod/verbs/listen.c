@@ -49,7 +49,8 @@ static bool is_off_path(const struct rdma_cm_id *id)
 
 	if (!rdma_protocol_roce(id->device, id->port_num))
 		return false;
-	rdma_ip2gid((struct sockaddr *)&id->route.addr.dst_addr, &gid);
+	if (rdma_ip2gid((struct sockaddr *)&id->route.addr.dst_addr, &gid))
+		return true;
 	return memcmp(&gid, &id->route.path_rec->dgid, sizeof(gid));
 }
 
