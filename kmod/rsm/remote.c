@@ -9,7 +9,7 @@
 #include "rsm/ring.h"
 
 #define CONNECT_US	(5 * USEC_PER_SEC)
-/* An importer asks an exporter that has no place for this long, with pauses that grow. */
+/* An importer asks an exporter that has no place for at least this long, with growing pauses. */
 #define BUSY_TIME	(2 * CONNECT_US)
 #define BUSY_MS_FIRST	10
 #define BUSY_MS_LONGEST	200
@@ -180,10 +180,9 @@ err_conn:
 	return ret;
 }
 
-/* Connects, and asks again while the exporter has no place for the request. */
-static int remote_ask(struct rsm_import *imp, const struct dat_rsm_connect *arg)
+/* Connects, and asks again until @end, in jiffies, while the exporter has no place for the request. */
+static int remote_ask(struct rsm_import *imp, const struct dat_rsm_connect *arg, unsigned long end)
 {
-	unsigned long end = jiffies + usecs_to_jiffies(BUSY_TIME);
 	unsigned int ms = BUSY_MS_FIRST;
 	int ret;
 
@@ -202,6 +201,7 @@ static int remote_ask(struct rsm_import *imp, const struct dat_rsm_connect *arg)
 static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)
 {
+	unsigned long end = jiffies + usecs_to_jiffies(BUSY_TIME);
 	struct rsm_remote *r = imp->remote;
 	int ret;
 
@@ -211,7 +211,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	ret = rsm_ctlr_get(node, arg->ctlr, &r->ctlr);
 	if (ret)
 		return ret;
-	ret = remote_ask(imp, arg);
+	ret = remote_ask(imp, arg, end);
 	/*
 	 * After -EAGAIN, the exporter has withdrawn the segment or evicted this importer during the
 	 * handshake.  Try again, because the exporter's answer to a new request contains the
@@ -219,7 +219,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	 * and the disconnect may have been lost.
 	 */
 	if (ret == -EAGAIN || ret == -ETIMEDOUT)
-		ret = remote_ask(imp, arg);
+		ret = remote_ask(imp, arg, end);
 	if (ret == -EAGAIN)
 		ret = DAT_RSM_NOT_PUBLISHED;
 	if (ret == -ETIMEDOUT)
@@ -239,7 +239,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
  *
  * Context: sleeps until the exporter has answered, or until two attempts have timed out.  Return:
  * enum dat_rsm_err, or -ERESTARTNOHAND after a signal.  DAT_RSM_NO_RESOURCES may mean that the
- * exporter had no place for the request for ten seconds.
+ * exporter had no place for the request for at least ten seconds.
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)
