@@ -40,7 +40,10 @@ static const struct user_key_payload *key_payload(const struct key *key)
 	return payload && payload->datalen >= RSM_KEY_MIN ? payload : NULL;
 }
 
-/* Returns 0; -ENOPKG if this kernel cannot compute hmac(sha256); or an error of the key. */
+/*
+ * Returns 0; -ENOPKG if this kernel has no hmac(sha256); an error of the key; or another error of
+ * the crypto API.
+ */
 static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
 {
 	const struct user_key_payload *payload;
@@ -51,8 +54,10 @@ static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
 	if (ret)
 		return ret;
 	tfm = crypto_alloc_shash("hmac(sha256)", 0, 0);
-	if (IS_ERR(tfm))
-		return PTR_ERR(tfm) == -ENOMEM ? -ENOMEM : -ENOPKG;
+	if (IS_ERR(tfm)) {
+		ret = PTR_ERR(tfm);
+		return ret == -ENOENT || ret == -ELIBBAD ? -ENOPKG : ret;
+	}
 	down_read(&key->sem);
 	payload = key_payload(key);
 	ret = payload ? crypto_shash_setkey(tfm, payload->data, payload->datalen) : -ENOKEY;
@@ -95,8 +100,12 @@ static int key_check(struct key *key)
 		return -ENOPKG;
 	case -ENOMEM:
 		return DAT_RSM_NO_MEM;
-	default:
+	case -ENOKEY:
+	case -EKEYEXPIRED:
+	case -EKEYREVOKED:
 		return DAT_RSM_BAD_CONF;
+	default:
+		return DAT_RSM_NO_RESOURCES;
 	}
 }
 
