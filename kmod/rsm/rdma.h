@@ -62,12 +62,12 @@
 #define RSM_NODE_PLACES		14
 #define RSM_OTHER_PLACES	112
 /*
- * Largest number of a lane's connections whose importers have not proven anything.  At this limit,
- * a new importer evicts the oldest one of the lane.  So peers that never send a proof cannot keep
- * others out.  An importer that knows the cluster key is not evicted, because its handshake takes a
- * few messages.
+ * Largest number of connections in the last lane whose importers have not proven anything.  At this
+ * limit, a new importer evicts the oldest one.  So peers that never send a proof cannot keep others
+ * out.  An importer that is evicted during its handshake asks again.
+ *
+ * In the lane of a node nobody is evicted, because many importers of one node may ask at once.
  */
-#define RSM_NODE_UNPROVEN	8
 #define RSM_OTHER_UNPROVEN	64
 /* Longest time between the exporter's accept and the arrival of the importer's proof. */
 #define RSM_PROOF_TIMEOUT	(10 * HZ)
@@ -104,7 +104,8 @@ enum rsm_ctlr_state {
  * struct rsm_lane - importers that have proven nothing yet, of one node or of all unknown nodes
  * @places: number of places in use: by requests, and by connections without a verified proof, also
  *	while these close
- * @unproven: struct rsm_conn without a verified proof, oldest first; node->lock
+ * @unproven: struct rsm_conn without a verified proof, oldest first; empty in the lane of a node;
+ *	node->lock
  * @nr_unproven: length of @unproven; node->lock
  */
 struct rsm_lane {
@@ -290,7 +291,7 @@ struct rsm_received {
  * @id: id in ctlr->conns
  * @entry: exporter: entry in export->peers; node->lock
  * @lane: exporter: lane of the importer; constant
- * @unproven: exporter: entry in lane->unproven; node->lock
+ * @unproven: exporter: entry in lane->unproven, or empty; node->lock
  * @known: exporter: flag: the importer's node is this node or in the table; constant
  * @placed: exporter: flag: the connection has a place in @lane; node->lock, but @end_work reads the
  *	flag without the lock

@@ -180,7 +180,11 @@ err_conn:
 	return ret;
 }
 
-/* Connects, and asks again until @end, in jiffies, while the exporter has no place for the request. */
+/*
+ * Connects.  Asks again until @end, in jiffies, while the exporter has no place for the request, or
+ * ends the connection during the handshake.  Such an exporter has withdrawn the segment, evicted
+ * this importer, or run out of resources.  Its answer to a new request contains the reason.
+ */
 static int remote_ask(struct rsm_import *imp, const struct dat_rsm_connect *arg, unsigned long end)
 {
 	unsigned int ms = BUSY_MS_FIRST;
@@ -188,7 +192,7 @@ static int remote_ask(struct rsm_import *imp, const struct dat_rsm_connect *arg,
 
 	for (;;) {
 		ret = remote_try(imp, arg);
-		if (ret != -EBUSY)
+		if (ret != -EBUSY && ret != -EAGAIN)
 			return ret;
 		if (time_after(jiffies, end))
 			return DAT_RSM_NO_RESOURCES;
@@ -213,15 +217,11 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 		return ret;
 	ret = remote_ask(imp, arg, end);
 	/*
-	 * After -EAGAIN, the exporter has withdrawn the segment or evicted this importer during the
-	 * handshake.  Try again, because the exporter's answer to a new request contains the
-	 * reason.  -ETIMEDOUT may have the same cause: the exporter sends the disconnect only once,
-	 * and the disconnect may have been lost.
+	 * The exporter may have ended the connection, too: it sends the disconnect only once, and
+	 * the disconnect may have been lost.
 	 */
-	if (ret == -EAGAIN || ret == -ETIMEDOUT)
+	if (ret == -ETIMEDOUT)
 		ret = remote_ask(imp, arg, end);
-	if (ret == -EAGAIN)
-		ret = DAT_RSM_NOT_PUBLISHED;
 	if (ret == -ETIMEDOUT)
 		ret = DAT_RSM_UNREACHABLE;
 	if (ret)
@@ -239,7 +239,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
  *
  * Context: sleeps until the exporter has answered, or until two attempts have timed out.  Return:
  * enum dat_rsm_err, or -ERESTARTNOHAND after a signal.  DAT_RSM_NO_RESOURCES may mean that the
- * exporter had no place for the request for at least ten seconds.
+ * exporter had no place for the request, or ended each connection, for at least ten seconds.
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)

@@ -204,13 +204,20 @@ static bool lane_is_nodes(const struct rsm_ctlr *ctlr, const struct rsm_lane *la
 	return lane != &ctlr->lanes[RSM_LANE_OTHERS];
 }
 
-/* Evicts the oldest connection of a lane that has as many as it may.  node->lock held. */
-static void serve_make_room(struct rsm_ctlr *ctlr, struct rsm_lane *lane)
+/*
+ * Adds a connection to lane->unproven, unless the lane is that of a node.  Evicts the oldest
+ * connection of the list if the list is full.  node->lock held.
+ */
+static void serve_join_unproven(struct rsm_conn *conn)
 {
-	unsigned int max = lane_is_nodes(ctlr, lane) ? RSM_NODE_UNPROVEN : RSM_OTHER_UNPROVEN;
+	struct rsm_lane *lane = conn->lane;
 
-	if (lane->nr_unproven >= max)
+	if (lane_is_nodes(conn->ctlr, lane))
+		return;
+	if (lane->nr_unproven >= RSM_OTHER_UNPROVEN)
 		serve_drop(list_first_entry(&lane->unproven, struct rsm_conn, unproven));
+	list_add_tail(&conn->unproven, &lane->unproven);
+	lane->nr_unproven++;
 }
 
 /* Finds the segment that a peer asks for.  node->lock held. */
@@ -250,13 +257,11 @@ static int serve_attach(struct rsm_conn *conn)
 	mutex_lock(&node->lock);
 	ret = serve_find(ctlr, &conn->transcript.greeting, &exp);
 	if (!ret) {
-		serve_make_room(ctlr, conn->lane);
 		conn->owner = exp;
 		kref_get(&exp->obj.ref);
 		atomic_inc(&exp->conns);
 		list_add_tail(&conn->entry, &exp->peers);
-		list_add_tail(&conn->unproven, &conn->lane->unproven);
-		conn->lane->nr_unproven++;
+		serve_join_unproven(conn);
 		conn->placed = true;
 	}
 	mutex_unlock(&node->lock);

@@ -9,6 +9,7 @@
 
 #include <endian.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/keyctl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -23,6 +24,7 @@
 #define NODE_FAKE	63
 #define UNPROVEN	64		/* value of RSM_OTHER_UNPROVEN in the driver */
 #define SILENT		100		/* peers that send no proof; more than UNPROVEN */
+#define NODE_PLACES	14		/* value of RSM_NODE_PLACES in the driver */
 
 static int nodes_call(struct dat_rsm_nodes *arg)
 {
@@ -404,6 +406,30 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
 	EXPECT_GT(9500, took);
 }
 
+/* Programs of one node may import at once, so none of them makes room for the next. */
+TEST_F_TIMEOUT(auth, importers_of_one_node_do_not_end_each_other, 120)
+{
+	static struct peer crowd[NODE_PLACES];
+	uint64_t begin = r_now_ms(), took;
+	int i;
+
+	for (i = 0; i < NODE_PLACES; i++) {
+		ASSERT_EQ(0, peer_open(&crowd[i]));
+		ASSERT_TRUE(accepted(&crowd[i], &self->g)) TH_LOG("%d", i);
+	}
+	took = r_now_ms() - begin;
+	/* After ten seconds the exporter ends an importer without a proof. */
+	if (took < 9000) {
+		EXPECT_EQ(0, peer_prove(&crowd[0]));
+		EXPECT_EQ(0, peer_granted(&crowd[0]));
+	}
+	for (i = 0; i < NODE_PLACES; i++)
+		peer_close(&crowd[i]);
+	if (took >= 9000)
+		SKIP(return, "the machine took %llu ms to connect %d peers",
+		     (unsigned long long)took, NODE_PLACES);
+}
+
 /* --- exporters -------------------------------------------------------------------- */
 
 /*
@@ -416,7 +442,7 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
  * @overhears: ignore the first proof, and answer the second
  * @leaves: the first @leaves connections are ended as soon as the importer has sent its proof
  * @silences: the next @silences connections are accepted, but get no grant
- * @gives_up: no connection after these @leaves + @silences connections is answered
+ * @over: the importer's call has returned, so no request follows; atomic
  * @bad: result of impostor_thread(); 0 if all steps succeeded
  */
 struct impostor {
@@ -428,19 +454,32 @@ struct impostor {
 	int		overhears;
 	int		leaves;
 	int		silences;
-	int		gives_up;
+	int		over;
 	int		bad;
 };
+
+/* Wait for the next request.  Returns -1 if none arrives. */
+static int asked(struct impostor *im)
+{
+	uint64_t end = r_now_ms() + R_WAIT_MS;
+	int ev;
+
+	do {
+		ev = peer_event(im->peer, R_QUIET_MS);
+	} while (ev == -1 && !__atomic_load_n(&im->over, __ATOMIC_ACQUIRE) && r_now_ms() < end);
+	return ev == RDMA_CM_EVENT_CONNECT_REQUEST ? 0 : -1;
+}
 
 /*
  * Accept the next importer and wait for its proof.  If @silent is not set, disconnect then.  If
  * @silent is set, send nothing, and wait until the importer disconnects.
  */
-static int leave(struct peer *peer, int silent)
+static int leave(struct impostor *im, int silent)
 {
+	struct peer *peer = im->peer;
 	struct peer_answer a;
 
-	if (peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_CONNECT_REQUEST)
+	if (asked(im))
 		return -1;
 	peer_answer(&a, peer);
 	if (peer_accept(peer, &a, sizeof(a)) ||
@@ -463,14 +502,12 @@ static int pretend(struct impostor *im)
 	int i;
 
 	for (i = 0; i < im->leaves; i++)
-		if (leave(peer, 0))
+		if (leave(im, 0))
 			return 5;
 	for (i = 0; i < im->silences; i++)
-		if (leave(peer, 1))
+		if (leave(im, 1))
 			return 6;
-	if (im->gives_up)
-		return 0;
-	if (peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_CONNECT_REQUEST)
+	if (asked(im))
 		return 1;
 	peer_answer(&a, peer);
 	/*
@@ -521,6 +558,7 @@ static int import_from(struct impostor *im, struct r_pair *p)
 	    pthread_create(&t, NULL, impostor_thread, im))
 		return -1;
 	ret = rsm_memseg_import_connect(p->ctlr, NODE_FAKE, R_SEGID, 0600, &p->imp);
+	__atomic_store_n(&im->over, 1, __ATOMIC_RELEASE);
 	pthread_join(t, NULL);
 	return ret;
 }
@@ -583,9 +621,9 @@ TEST_F(auth, an_importer_that_hears_nothing_proves_it_once_more)
 	EXPECT_EQ(0, im.bad);
 }
 
-TEST_F(auth, an_exporter_that_leaves_in_the_middle_is_asked_once_more)
+TEST_F(auth, an_exporter_that_leaves_in_the_middle_is_asked_again)
 {
-	struct impostor im = { .peer = &self->peer, .leaves = 1 };
+	struct impostor im = { .peer = &self->peer, .leaves = 3 };
 
 	EXPECT_EQ(RSM_SUCCESS, import_from(&im, &self->p));
 	EXPECT_EQ(0, im.bad);
@@ -605,12 +643,14 @@ TEST_F_TIMEOUT(auth, an_exporter_that_falls_silent_is_asked_once_more, 60)
 	EXPECT_EQ(0, imports_cut());
 }
 
-TEST_F(auth, an_exporter_that_leaves_twice_is_not_asked_again)
+TEST_F_TIMEOUT(auth, an_exporter_that_always_leaves_is_asked_for_ten_seconds, 60)
 {
-	struct impostor im = { .peer = &self->peer, .leaves = 2, .gives_up = 1 };
+	struct impostor im = { .peer = &self->peer, .leaves = INT_MAX };
+	uint64_t begin = r_now_ms();
 
-	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED, import_from(&im, &self->p));
-	EXPECT_EQ(0, im.bad);
+	EXPECT_EQ(RSMERR_INSUFFICIENT_RESOURCES, import_from(&im, &self->p));
+	EXPECT_LE(10000, r_now_ms() - begin + 1);
+	EXPECT_EQ(0, imports_cut());
 }
 
 TEST_F(auth, an_exporter_with_another_key_is_refused)

@@ -393,9 +393,9 @@ struct dat_rsm_unpublish {
  * @size: size of this structure, in bytes
  * @err: out: CTLR_NOT_PRESENT the controller does not exist, or does not lead to @node;
  *	NOT_PUBLISHED; NOT_PUBLISHED_TO_NODE; PERM_DENIED; UNREACHABLE; NO_MEM; NO_RESOURCES too
- *	many imports, or the exporter had no place for the request for ten seconds; INTERRUPTED by
- *	a fatal signal; BAD_CONF @ctlr is an adapter, and this node and @node do not have the same
- *	cluster key
+ *	many imports, or the exporter had no place for the request for at least ten seconds;
+ *	INTERRUPTED by a fatal signal; BAD_CONF @ctlr is an adapter, and this node and @node do not
+ *	have the same cluster key
  * @ctlr: number of the controller
  * @node: id of the node that exports the segment
  * @segid: segment id
