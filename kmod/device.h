@@ -37,9 +37,9 @@ int dat_sleep(u64 deadline_ns);
 unsigned int dat_payers(const struct cred *cred, kuid_t uids[DAT_MAX_PAYERS]);
 
 /**
- * dat_file_number() - choose a number for an open file, which DAT_IOC_ABI tells
+ * dat_file_number() - choose the number of an open file that DAT_IOC_ABI returns
  *
- * The number is random, so that it tells nothing about other open files.
+ * The number is random, so that it reveals nothing about other open files.
  *
  * Context: process.  Return: the number, never 0.
  */

@@ -49,8 +49,8 @@ enum dat_ep_trait {
 /**
  * struct dat_gate - places that a kernel consumer gives to the requests at its listeners
  * @enter: take a place for a request from @remote; return the number of the place, or a negative
- *	errno if the request must be refused; sleeps for no lock
- * @leave: give the place of a request back that has become no CR
+ *	errno if the request must be refused; must not sleep
+ * @leave: return the place of a request for which no CR was created; must not sleep
  * @arg: argument of both functions
  *
  * Both functions run in the CM's handler, which serves all connections of the host.

@@ -221,8 +221,8 @@ void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 	if (dat_conn_is_open(conn))
 		dat_solicited_join(conn);
 	/*
-	 * One slice, because this thread serves all users.  Kicks have taken the receives that were
-	 * posted meanwhile, except a few.
+	 * One slice, because this thread serves all users.  If receives are left in the ring then,
+	 * those of the slice are in flight, and the completion of one runs the pump again.
 	 */
 	dat_queue_pump_rq(conn);
 	dat_conn_progress(conn);
@@ -633,10 +633,11 @@ static int conn_alloc_memory(struct dat_conn *conn)
  * dat_conn_alloc() - prepare a connection
  * @ep: endpoint; not changed
  *
+ * If the caller does not pass the connection to dat_ep_claim(), or that call fails, the caller must
+ * call dat_conn_free().
+ *
  * Context: may sleep.  Return: a connection without CM id and QP, or ERR_PTR(-ENOMEM), also if
- * dat_locked_charge() refuses the memory of its queues.  If the
- * caller does not pass the connection to dat_ep_claim(), or that call fails, the caller must call
- * dat_conn_free().
+ * dat_locked_charge() refuses the memory of its queues.
  */
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 {

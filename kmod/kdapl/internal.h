@@ -101,6 +101,7 @@ int kdat_lmr_of_user(DAT_PZ_HANDLE pz, u64 addr, u64 length, DAT_MEM_PRIV_FLAGS 
 DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits);
 DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path);
 DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write);
+
 /**
  * kdat_evd_set_gate() - limit the connection requests that may wait in an EVD
  * @evd_handle: EVD that no service point uses yet

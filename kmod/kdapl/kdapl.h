@@ -403,11 +403,6 @@ static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 	return rc;
 }
 
-/* region.c */
-DAT_MEM_TYPE kdat_mem_types(void);
-
-/* attr.c */
-void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr);
 /*
  * Returns the number of buffers that a consumer may post to an SRQ.  The ring may be longer,
  * because its length is a power of two.
@@ -417,6 +412,11 @@ static inline u32 kdat_srq_length(const struct dat_srq *srq)
 	return min(READ_ONCE(srq->q.entries), srq->obj.ia->dev->limits.max_srq_dto);
 }
 
+/* region.c */
+DAT_MEM_TYPE kdat_mem_types(void);
+
+/* attr.c */
+void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr);
 struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq);
 DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad);
 void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr);

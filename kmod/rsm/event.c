@@ -185,7 +185,7 @@ static int event_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Tells the number of the object, by which a process knows the descriptor again. */
+/* DAT_IOC_ABI returns the number of the object, by which a process recognizes the descriptor. */
 static long event_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct rsm_obj *obj = file->private_data;

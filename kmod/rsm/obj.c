@@ -80,7 +80,7 @@ static void ctx_put_users(struct rsm_ctx *ctx)
 		user_put(ctx->node, ctx->users[--ctx->nr_users]);
 }
 
-/* Finds the users to charge for the objects of a context. */
+/* Acquires the users that dat_payers() names, who are charged for the objects of a context. */
 static bool ctx_get_users(struct rsm_ctx *ctx)
 {
 	kuid_t uids[DAT_MAX_PAYERS];

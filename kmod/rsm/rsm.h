@@ -170,7 +170,7 @@ struct rsm_node {
  *	contain addresses
  * @net: network namespace of the opener
  * @inode: anonymous inode; see dat_mapping_alloc()
- * @number: number that DAT_IOC_ABI tells; constant
+ * @number: number that DAT_IOC_ABI returns; constant
  * @lock: mutex that serializes the creation of @ctx
  * @ctx: context, or NULL before DAT_IOC_RSM_OPEN; set once, by smp_store_release()
  */
@@ -281,7 +281,7 @@ struct rsm_obj_ops {
  * @ref: reference count; the last put frees the memory
  * @rcu: head for the deferred free, since lookups run under RCU
  * @ctx: context; valid until the object is dropped
- * @number: number that DAT_IOC_ABI tells on descriptors for the object's events; constant
+ * @number: number that DAT_IOC_ABI returns on descriptors for the object's events; constant
  * @lock: spinlock of all members below
  * @slot: slot in ctx->slots; NULL once the object is stopped
  * @generation: last value of slot->generation, which changes when the object is made or cut
@@ -396,7 +396,7 @@ struct rsm_export {
  * @node: entry in export->imports until the import is cut and its window is zapped; node->lock
  * @rebinds: export->rebinds at the connect or at the last zap of the window; node->lock
  * @perm: DAT_RSM_READ, DAT_RSM_WRITE
- * @owner: user of the exporter; INVALID_UID if the exporter's kernel has not told it
+ * @owner: user of the exporter; INVALID_UID if the exporter's kernel has not sent it
  * @window: page offset of the window in the file; 0 if the import has no window
  * @window_rb: entry in ctx->windows
  * @window_subtree_last: last page offset in the subtree of @window_rb

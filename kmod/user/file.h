@@ -37,7 +37,7 @@
  * @bells: EPs and SRQs, indexed by their bit in @doorbell; tag 1 marks the receive queue of an EP
  * @words: number of words of @doorbell that may have a bit set; only grows
  * @kicking: over iWARP, mutex of the thread that takes bits of @doorbell and processes their queues
- * @number: number that DAT_IOC_ABI tells; constant
+ * @number: number that DAT_IOC_ABI returns; constant
  * @poller: poller of @doorbell, if the process has enabled one
  */
 struct dat_file {

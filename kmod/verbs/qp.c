@@ -299,8 +299,8 @@ static void let_nak_leave(struct verbs_conn *vc)
  * connection because of the message that it has just received.  The delay does not help if the peer
  * goes on sending.
  *
- * Peers can provoke these delays, so they are short, and strangers get none for a NAK.
- * dat_close_wq runs several teardowns at once.
+ * Peers can provoke these delays, and a teardown that sleeps holds one of the places of
+ * dat_close_wq.  So the delays are short, and strangers get none for a NAK.
  */
 static void let_request_end(struct verbs_conn *vc)
 {
