@@ -87,13 +87,21 @@ static void stderr_begin(void)
 	dup2(stderr_file, 2);
 }
 
-/* Return the text that was written to @fd since the last call. */
-static const char *said(int fd)
+/* Return the text of @fd, and leave it there. */
+static const char *text_of(int fd)
 {
 	static char text[1 << 16];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 
 	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+/* Return the text that was written to @fd since the last call.  No other thread may be writing. */
+static const char *said(int fd)
+{
+	const char *text = text_of(fd);
+
 	if (ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET))
 		return "cannot rewind";
 	return text;
@@ -914,7 +922,7 @@ TEST_F_TIMEOUT(provider, a_forked_child_opens_what_its_parent_is_loading, 60)
 
 	conf(LINE("t") "\"fd=%d slow\" \"\"\n", so_path(), self->trace);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, open_slowly, &ia));
-	while (!count_of(said(self->trace), "init t"))
+	while (!count_of(text_of(self->trace), "init t"))
 		usleep(1000);
 	pid = fork();
 	ASSERT_LE(0, pid);
