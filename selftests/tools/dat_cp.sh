@@ -210,14 +210,47 @@ opened() {
 	return 1
 }
 
-# stopped_copy: begin the copy $copy of a file that is so long, and stop the server in the middle.
+# position: put the position of the copy in its file into $at; 0 if the file is not open.
+position() {
+	local - fd key value
+	set +x
+	at=0
+	for fd in "/proc/$copy/fd"/*; do
+		[ "$fd" -ef "$tmp/f" ] || continue
+		while read -r key value; do
+			[ "$key" != pos: ] || at=$value
+		done <"/proc/$copy/fdinfo/${fd##*/}"
+	done
+} 2>/dev/null
+
+# stop_copy: stop the client $copy.  Fails if it has ended.
+stop_copy() {
+	local - stat
+	set +x
+	kill -STOP "$copy" || return 1
+	while read -r stat <"/proc/$copy/stat" && [[ $stat != *') '[ZX]' '* ]]; do
+		[[ $stat != *') T '* ]] || return 0
+		pause 0.01
+	done
+	return 1
+} 2>/dev/null
+
+# stopped_copy: begin the copy $copy of a file that is so long, and stop the client before it has read
+# the end.
 stopped_copy() {
-	local mb
+	local mb at
 	for ((mb = 8; mb <= 512; mb *= 4)); do
+		serve || return 1
 		rm -f "$tmp/f"
-		begin_copy $mb && opened && kill -STOP "$server" || return 1
-		[ -e "$dir/f" ] || return 0
-		kill -CONT "$server"
+		truncate -s "${mb}M" "$tmp/f"
+		"$bin/dat-cp" -q --port $port "$tmp/f" "$host:" >"$tmp/send.log" 2>&1 &
+		copy=$!
+		for ((at = 0; at == 0; )); do
+			copying || break
+			position
+		done
+		stop_copy && position && ((0 < at && at < mb << 20)) && return 0
+		kill -CONT "$copy" 2>/dev/null
 		wait "$copy" || return 1
 		stop_server
 	done
@@ -226,10 +259,10 @@ stopped_copy() {
 
 a_file_that_grows_or_shrinks() {
 	local copy
-	stopped_copy && echo more >>"$tmp/f" && kill -CONT "$server" && wait "$copy" &&
+	stopped_copy && echo more >>"$tmp/f" && kill -CONT "$copy" && wait "$copy" &&
 		cmp "$tmp/f" "$dir/f" || return 1
 	stop_server
-	stopped_copy && truncate -s 1M "$tmp/f" && kill -CONT "$server" && ! wait "$copy" &&
+	stopped_copy && truncate -s 1M "$tmp/f" && kill -CONT "$copy" && ! wait "$copy" &&
 		seen "$tmp/send.log" 'f became shorter while it was read' && becomes_empty "$dir"
 }
 
