@@ -83,6 +83,24 @@ static inline int rdma_count(const char *what)
 }
 
 /*
+ * Returns the count of @what once it is stable for half a second: the objects of an earlier test end
+ * asynchronously.
+ */
+static inline int rdma_count_settled(const char *what)
+{
+	int i, now, n = -1, same = 0;
+
+	for (i = 0; i < 200 && same < 5; i++) {
+		now = rdma_count(what);
+		/* Two failures to count are no equal numbers. */
+		same = now >= 0 && now == n ? same + 1 : 0;
+		n = now;
+		usleep(100000);
+	}
+	return n;
+}
+
+/*
  * Wait until the count of @what has fallen to @before, because connections end asynchronously.
  * Returns the count.
  */

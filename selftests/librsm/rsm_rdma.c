@@ -46,25 +46,6 @@ static int make_nodes(void)
 	return v0_add(DEAF) || v0_add(FAKE) ? -1 : r_nodes(nodes, 3, -1);
 }
 
-/*
- * Returns the number of objects of the kind @what of this machine, once it is stable for half a
- * second: the objects of an earlier test end asynchronously.
- */
-static int settled(const char *what)
-{
-	int i, now, n = rdma_count(what);
-
-	for (i = 0; i < 5; i++) {
-		usleep(100000);
-		now = rdma_count(what);
-		/* Two failures to count are no equal numbers. */
-		if (now != n || now < 0)
-			i = -1;
-		n = now;
-	}
-	return n;
-}
-
 /* Wait until this machine has @n queue pairs.  Returns 0 on timeout. */
 static int queue_pairs_are(int n)
 {
@@ -205,7 +186,7 @@ TEST_F(rdma, nodes_that_do_not_answer_are_unreachable)
 TEST_F(rdma, a_signal_ends_waiting_for_a_silent_node)
 {
 	struct r_pair *p = &self->p;
-	int before = settled("qp");
+	int before = rdma_count_settled("qp");
 	void *imp;
 
 	ASSERT_EQ(0, make_nodes());
@@ -881,7 +862,7 @@ TEST_F(rdma, a_segment_has_no_more_importers_than_it_may)
 	int before;
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
-	before = settled("qp");
+	before = rdma_count_settled("qp");
 	ASSERT_EQ(0, command("echo 2 >" IMPORTERS));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &imp[0]));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &imp[1]));
@@ -915,7 +896,7 @@ TEST_F(rdma, the_segments_of_a_user_take_no_more_connections_than_its_share)
 	struct r_pair *p = &self->p;
 	struct r_peer owners[2];
 	void *imp[SHARE_OF_1], *more;
-	int i, before = settled("qp");
+	int i, before = rdma_count_settled("qp");
 
 	ASSERT_EQ(0, command("echo 1 >" USER_SHARE));
 	for (i = 0; i < 2; i++)
@@ -1154,7 +1135,7 @@ TEST_F(rdma, a_crowd_that_asks_holds_up_nobody_who_is_connected)
 /* RSM check: 27, 68 */
 TEST_F(rdma, a_peer_that_stops_half_way_holds_up_nobody)
 {
-	int before = settled("qp");
+	int before = rdma_count_settled("qp");
 	struct r_pair *p = &self->p;
 	struct peer_greeting g;
 	uint64_t start;
@@ -1219,7 +1200,7 @@ TEST_F(rdma, each_import_has_a_zone_of_its_own)
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
 	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
-	before = settled("pd");
+	before = rdma_count_settled("pd");
 	ASSERT_LT(0, before);
 	ASSERT_EQ(RSM_SUCCESS, r_also(p, RSM_PERM_RDWR, &imp, &barrier));
 	EXPECT_EQ(before + 1, rdma_count("pd"));
@@ -1239,7 +1220,7 @@ TEST_F(rdma, each_import_has_a_zone_of_its_own)
 TEST_F(rdma, who_waits_hears_that_the_exporter_was_killed)
 {
 	struct r_pair *p = &self->p;
-	int before = settled("qp");
+	int before = rdma_count_settled("qp");
 	struct r_peer exporter;
 	char c;
 
@@ -1278,7 +1259,7 @@ TEST_F(rdma, an_importer_that_is_killed_leaves_nothing)
 	char c;
 
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
-	before = settled("qp");
+	before = rdma_count_settled("qp");
 	ASSERT_EQ(0, pipe(ready));
 	for (i = 0; i < 4; i++) {
 		pid[i] = fork();

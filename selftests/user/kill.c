@@ -207,7 +207,7 @@ TEST_F_TIMEOUT(kill, both_at_once, 300)
 	pid_t pid[2];
 
 	for (i = 0; i < 5; i++)
-		before[i] = rdma_count(kinds[i]);
+		before[i] = rdma_count_settled(kinds[i]);
 	for (i = 0; i < 10; i++) {
 		*connected = 0;
 		pid[0] = start(passive);

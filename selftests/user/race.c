@@ -60,7 +60,7 @@ FIXTURE(race) {
 
 FIXTURE_SETUP(race)
 {
-	self->cm_ids = rdma_count("cm_id");
+	self->cm_ids = rdma_count_settled("cm_id");
 	stop = 0;
 	ASSERT_EQ(0, t_pair_open(&self->p));
 }
