@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <grp.h>
 
+#include "memcg.h"
+
 FIXTURE(import) {
 	struct r_pair p;
 };
@@ -386,6 +388,31 @@ TEST_F(import, trash_is_not_shared)
 	EXPECT_EQ(0, *(volatile char *)b);
 	rsm_memseg_import_unmap(other);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(other));
+}
+
+/* Each import that has been mapped has a page of its own. */
+TEST_F_TIMEOUT(import, the_pages_of_windows_are_freed, 120)
+{
+	struct r_pair *p = &self->p;
+	long before;
+	void *imp, *va;
+	int i;
+
+	R_LOOPBACK_ONLY("nothing can be mapped");
+	if (memcg_make())
+		SKIP(return, "no memory controller");
+	ASSERT_EQ(0, memcg_enter());
+	before = memcg_bytes();
+	for (i = 0; i < 3 * MEMCG_SLACK / 4096; i++) {
+		ASSERT_EQ(RSM_SUCCESS,
+			  rsm_memseg_import_connect(p->ctlr, p->node, p->id, 0600, &imp));
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_map(imp, &va, 0, 0600, 0, R_PAGE));
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_unmap(imp));
+		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp));
+	}
+	EXPECT_GE(before + 2 * MEMCG_SLACK, memcg_bytes());
+	memcg_leave();
+	memcg_remove();
 }
 
 /* RSM check: 35 */

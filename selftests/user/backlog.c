@@ -20,6 +20,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "memcg.h"
 #include "roce_peer.h"
 
 #define SILENT		256
@@ -406,40 +407,6 @@ TEST_F_TIMEOUT(backlog, a_one_shot_listener_refuses_the_second_request_as_if_the
 
 /* --- memory accounting ------------------------------------------------------------ */
 
-#define CG	"/tmp/dat-backlog"
-
-static long cg_current(void)
-{
-	long n = -1;
-	FILE *f = fopen(CG "/one/memory.current", "r");
-
-	if (f && fscanf(f, "%ld", &n) != 1)
-		n = -1;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-static int cg_write(const char *path, const char *what)
-{
-	int fd = open(path, O_WRONLY), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, what, strlen(what)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
-static int cg_make(void)
-{
-	mkdir(CG, 0755);
-	if (mount("none", CG, "cgroup2", 0, NULL) ||
-	    cg_write(CG "/cgroup.subtree_control", "+memory"))
-		return -ENODEV;
-	return mkdir(CG "/one", 0755) && errno != EEXIST ? -errno : 0;
-}
-
 /* Start a process in the cgroup.  The process listens, but never answers a request. */
 static pid_t cg_listener(int *ready)
 {
@@ -452,7 +419,7 @@ static pid_t cg_listener(int *ready)
 	pipe(fds);
 	pid = fork();
 	if (!pid) {
-		ret = cg_write(CG "/one/cgroup.procs", "0");
+		ret = memcg_enter();
 		if (!ret)
 			ret = t_open(&f);
 		if (!ret)
@@ -479,23 +446,19 @@ TEST_F_TIMEOUT(backlog, requests_are_charged_to_the_listeners_owner, 240)
 	pid_t pid;
 
 	START_PEER();
-	if (cg_make())
+	if (memcg_make())
 		SKIP(return, "no memory controller");
 	pid = cg_listener(&ready);
-	before = cg_current();
+	before = memcg_bytes();
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(0, roce_request(&self->peer, T_QUAL + 3, BACKLOG / 4 - 1 + (i == 3) * 3));
 	ASSERT_EQ(sizeof(ret), read(ready, &ret, sizeof(ret)));
-	/*
-	 * Each request takes more than 512 bytes.  The memory controller charges up to 64 pages per
-	 * CPU in advance, so memory.current is inexact.
-	 */
-	EXPECT_LE(before + (BACKLOG - 1) * 512, cg_current());
+	/* Each request takes more than 512 bytes. */
+	EXPECT_LE(before + (BACKLOG - 1) * 512, memcg_bytes());
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	close(ready);
-	rmdir(CG "/one");
-	umount(CG);
+	memcg_remove();
 }
 
 /* --- waiting --------------------------------------------------------------------- */

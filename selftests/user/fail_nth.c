@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-
 #include "kselftest_harness.h"
 #include "dat_test.h"
 #include "fault.h"
+#include "memcg.h"
 
 #define T_OTHER		(T_QUAL + 3)	/* qualifier of the second listener */
 #define T_NOBODY	(T_QUAL + 1)
@@ -733,6 +733,48 @@ TEST_F_TIMEOUT(fail, open, 300)
 	ASSERT_GT(MAX_NTH, n);
 	EXPECT_EQ(0, ret);
 	close(fd);
+}
+
+/*
+ * Fail each allocation of an EVD with a large ring once.  Returns 0 when the EVD has been created and
+ * freed.
+ */
+static int fail_each_page(struct t_file *f)
+{
+	struct dat_evd_create arg = { .streams = DAT_STREAM_DTO, .qlen = 4096 };
+	unsigned int n;
+	int ret, hit;
+
+	for (n = 1; n < MAX_NTH; n++) {
+		if (arm(n))
+			return -errno;
+		ret = CALL(f, EVD_CREATE, arg);
+		hit = fired();
+		/* A call that does without the memory succeeds. */
+		if (!ret)
+			ret = t_free(f, DAT_OBJ_EVD, arg.id);
+		else if (ret == -ENOMEM || ret == -EFAULT)
+			ret = 0;
+		if (!hit || ret)
+			return ret;
+	}
+	return -E2BIG;
+}
+
+/* The ring has 32 pages, so the failures would leave more than 500 of them. */
+TEST_F_TIMEOUT(fail, the_pages_of_a_ring_are_freed, 300)
+{
+	long before;
+
+	NEED_FAULTS();
+	if (memcg_make())
+		SKIP(return, "no memory controller");
+	ASSERT_EQ(0, memcg_enter());
+	before = memcg_bytes();
+	EXPECT_EQ(0, fail_each_page(&self->p.f));
+	EXPECT_GE(before + 2 * MEMCG_SLACK, memcg_bytes());
+	memcg_leave();
+	memcg_remove();
 }
 
 /*

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
+/* A memory cgroup of a test, which tells what the kernel has charged for the processes in it. */
+#ifndef MEMCG_H
+#define MEMCG_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MEMCG		"/tmp/dat-memcg"
+#define MEMCG_ONE	MEMCG "/one"
+/*
+ * The memory controller charges up to 64 pages per CPU in advance, so memcg_bytes() is inexact.  A
+ * leak must be larger to be seen.
+ */
+#define MEMCG_SLACK	(64L * 4096 * sysconf(_SC_NPROCESSORS_CONF))
+
+static inline int memcg_write(const char *path, const char *what)
+{
+	int fd = open(path, O_WRONLY), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, what, strlen(what)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* Returns -ENODEV if this machine has no memory controller for a cgroup, or for this user. */
+static inline int memcg_make(void)
+{
+	mkdir(MEMCG, 0755);
+	if (mount("none", MEMCG, "cgroup2", 0, NULL) ||
+	    memcg_write(MEMCG "/cgroup.subtree_control", "+memory"))
+		return -ENODEV;
+	return mkdir(MEMCG_ONE, 0755) && errno != EEXIST ? -errno : 0;
+}
+
+static inline int memcg_enter(void)
+{
+	return memcg_write(MEMCG_ONE "/cgroup.procs", "0");
+}
+
+static inline void memcg_leave(void)
+{
+	memcg_write(MEMCG "/cgroup.procs", "0");
+}
+
+/* All processes have left. */
+static inline void memcg_remove(void)
+{
+	rmdir(MEMCG_ONE);
+	umount(MEMCG);
+}
+
+/* Returns -1 on failure. */
+static inline long memcg_bytes(void)
+{
+	FILE *f = fopen(MEMCG_ONE "/memory.current", "r");
+	long n = -1;
+
+	if (f && fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+#endif /* MEMCG_H */
