@@ -3,15 +3,11 @@
 #
 # Direct Access Transport for Linux.  `make help` lists the targets.
 
-# make takes a path apart at a blank, and make or the shell at these characters: a recipe would remove
-# and write in another folder.
-SELF := $(abspath $(lastword $(MAKEFILE_LIST)))
-APART := $$ % : = , ; & | < > ( ) * ? [ ] { } ' " ` \ \#
-whole = $(if $(strip $(word 2,$1) $(foreach c,$(APART),$(findstring $c,$1))),$(error \
-	'$(strip $1)': use a path without a blank and without $(APART)))
-$(call whole,$(SELF))$(call whole,$(filter-out $(MAKEFILES),$(MAKEFILE_LIST)))
-
+# Several words if there is a blank in the path.
+SELF := $(abspath $(filter-out $(MAKEFILES),$(MAKEFILE_LIST)))
+$(if $(word 2,$(SELF)),$(error '$(SELF)': use a path without a blank))
 override DAT_TOP := $(patsubst %/,%,$(dir $(SELF)))
+include $(DAT_TOP)/scripts/path.mk
 override BUILD   := $(DAT_TOP)/build
 
 # These targets write nothing in the tree.
