@@ -212,14 +212,14 @@ wrong_json_files() {
 	done
 }
 
-# Progress goes to standard error, and only if that is a terminal or with --progress, after 3 s.
+# Progress goes to standard error, and only if that is a terminal or with --progress.
 progress() {
 	serve || return 1
-	measure --progress --json --size 1,64 -D 6 &&
-		has "$tmp/client.log" '^dat-perf: 1 bytes, size 1 of 2: [0-9]+ % after [3-6] s$' &&
+	measure --progress --interval 1 --json --size 1,64 -D 3 &&
+		has "$tmp/client.log" '^dat-perf: 1 bytes, size 1 of 2: [0-9]+ % after [1-3] s$' &&
 		has "$tmp/client.log" '^dat-perf: 64 bytes, size 2 of 2: [0-9]+ %' &&
-		! has "$tmp/client.out" after && ! has "$tmp/client.log" 'after [0-2] s$' || return 1
-	measure -D 4 --test bw && [ ! -s "$tmp/client.log" ]
+		! has "$tmp/client.out" after && ! has "$tmp/client.log" 'after 0 s$' || return 1
+	measure --interval 1 -D 2 --test bw && [ ! -s "$tmp/client.log" ]
 }
 
 # If the machine is so slow that this takes 3 s, there may be progress.
@@ -233,7 +233,7 @@ no_progress_before_3_s() {
 
 progress_on_a_terminal() {
 	serve || return 1
-	script -qec "timeout 60 '$bin/dat-perf' --port $port -D 5 $host >'$tmp/client.out'" \
+	script -qec "timeout 60 '$bin/dat-perf' --port $port -D 4 $host >'$tmp/client.out'" \
 		"$tmp/script.log" >/dev/null </dev/null
 	grep -q $'\rdat-perf: 64 bytes: [0-9]* % after [1-9][0-9]* s *\r' "$tmp/script.log" &&
 		! has "$tmp/client.out" after && [[ $(column 2) =~ ^[1-9] ]]
@@ -244,6 +244,7 @@ wrong_durations() {
 	for value in 0 -1 x 1.5 86401 ''; do
 		refused '--duration wants a number from 1 to 86400' --duration "$value" "$host" || return 1
 	done
+	refused '--interval wants a number from 1 to 86400' --interval 0 "$host" || return 1
 	refused '--iters and --duration exclude each other' -D 1 -n 5 "$host" &&
 		refused 'for no --duration' --test syscalls --duration 1 "$host"
 }
@@ -253,7 +254,7 @@ options_of_a_client() {
 	local option
 	for option in --op=send --test=lat --size=64 --all-sizes --bidirectional --iters=1 --duration=1 \
 		--eps=2 --idle=1 --srq --window=2 --cq-mod=1 --event --poller=1 --busy-poll=1 \
-		--histogram --json --json-file="$tmp/json" --progress; do
+		--histogram --json --json-file="$tmp/json" --progress --interval=1; do
 		refused "^dat-perf: ${option%%=*} is for a client: HOST is missing;" --keep "$option" \
 			--port 1 || return 1
 	done
@@ -315,5 +316,5 @@ with jq a_json_file a_json_file_appears_when_it_is_whole
 wrong_json_files
 result a_json_file_that_cannot_be_written_is_refused
 progress && stop_server && no_progress_before_3_s
-result progress_is_shown_after_3_s_on_standard_error
+result progress_is_shown_after_3_s_or_the_interval_on_standard_error
 with script progress_on_a_terminal progress_is_shown_on_a_terminal

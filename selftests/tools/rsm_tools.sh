@@ -118,7 +118,7 @@ wrong_usage() {
 	local args words lines
 	for args in "-o nonsense" "-t nonsense" "-s 0" "-s 67108865" "-s x" "-n 0" "-n -1" "-e 0 -o putv" \
 		"-e 17 -o putv" "-e 4" "-l" "-a -s 8" "-o get -W" "-o memcpy -x" "-i 1" "-i 1:" "-i 1:x" \
-		"-i 65:1" "-i 0:0" "-k -i 0:1" "--nonsense" "extra"; do
+		"-i 65:1" "-i 0:0" "-k -i 0:1" "--interval 0" "--nonsense" "extra"; do
 		read -ra words <<<"$args"
 		status 2 perf "${words[@]}" || return 1
 		mapfile -t lines <"$tmp/err"
@@ -140,7 +140,7 @@ progress() {
 	wait $pid 2>/dev/null
 	[ $rc = 0 ] || return 1
 	# shellcheck disable=SC2086 # words
-	timeout 8 $measure >"$tmp/out" 2>"$tmp/err"
+	timeout 3 $measure --interval 1 >"$tmp/out" 2>"$tmp/err"
 	[ ! -s "$tmp/err" ]
 }
 

@@ -47,6 +47,7 @@ static const char usage_text[] =
 "  -j, --json          results as a JSON array\n"
 "      --json-file FILE  the same to FILE, which appears when it is whole\n"
 "      --progress      show it after 3 s, even if standard error is no terminal\n"
+"      --interval SECONDS  show progress after this time and at intervals of it, 1 to %u\n"
 "  -k, --keep          go on after the first client\n"
 "  -h, --help          this text\n"
 "      --version       the version\n"
@@ -56,7 +57,7 @@ static const char usage_text[] =
 static void usage(void)
 {
 	printf(usage_text, MAX_SIZE, MAX_SIZES, MAX_ITERS, MAX_DURATION, MAX_EPS, MAX_IDLE,
-	       MAX_WINDOW, MAX_POLLER, MAX_POLLER, PERF_PORT);
+	       MAX_WINDOW, MAX_POLLER, MAX_POLLER, PERF_PORT, MAX_DURATION);
 }
 
 static uint32_t number(const char *option, uint32_t min, uint32_t max)
@@ -74,7 +75,7 @@ static unsigned int find_name(const char *const *names, unsigned int n, const ch
 	opt_wrong(tool_prog, "%s does not know '%s'", option, optarg);
 }
 
-enum { OPT_JSON_FILE = OPT_LONG, OPT_PROGRESS, OPT_VERSION };
+enum { OPT_JSON_FILE = OPT_LONG, OPT_PROGRESS, OPT_INTERVAL, OPT_VERSION };
 
 static const struct option long_options[] = {
 	{ "op",		required_argument,	NULL, 'o' },
@@ -98,6 +99,7 @@ static const struct option long_options[] = {
 	{ "json",	no_argument,		NULL, 'j' },
 	{ "json-file",	required_argument,	NULL, OPT_JSON_FILE },
 	{ "progress",	no_argument,		NULL, OPT_PROGRESS },
+	{ "interval",	required_argument,	NULL, OPT_INTERVAL },
 	{ "keep",	no_argument,		NULL, 'k' },
 	{ "help",	no_argument,		NULL, 'h' },
 	{ "version",	no_argument,		NULL, OPT_VERSION },
@@ -190,6 +192,9 @@ static void parse_arg(int c, struct perf_args *a)
 		break;
 	case OPT_PROGRESS:
 		a->progress = 1;
+		break;
+	case OPT_INTERVAL:
+		a->interval = number("--interval", 1, MAX_DURATION);
 		break;
 	case 'k':
 		a->keep = 1;

@@ -11,9 +11,8 @@
 #include "dat-perf.h"
 
 #define NS_PER_S	1000000000ULL
-#define QUIET		(3 * NS_PER_S)	/* no progress is shown before */
+#define LOG_INTERVAL	(3 * NS_PER_S)	/* no progress is shown before */
 #define TTY_INTERVAL	NS_PER_S
-#define LOG_INTERVAL	(3 * NS_PER_S)
 #define TTY_WIDTH	78
 
 /* Returns how much of the test is done.  A stale value of p->sent does no harm. */
@@ -64,14 +63,15 @@ static void *tick(void *arg)
 {
 	struct perf *p = arg;
 	struct perf_ticker *t = &p->ticker;
-	uint64_t interval = t->tty ? TTY_INTERVAL : LOG_INTERVAL, wake, now;
-	uint64_t next = t->begin + interval;
+	uint64_t quiet = p->args.interval ? p->args.interval * NS_PER_S : LOG_INTERVAL;
+	uint64_t interval = t->tty && !p->args.interval ? TTY_INTERVAL : quiet;
+	uint64_t next = t->begin + interval, wake, now;
 	struct timespec ts;
 
 	if (!t->tty && !p->args.progress)
 		next = UINT64_MAX;
-	else if (next < t->first + QUIET)
-		next = t->first + QUIET;
+	else if (next < t->first + quiet)
+		next = t->first + quiet;
 	pthread_mutex_lock(&t->lock);
 	for (;;) {
 		now = tool_now_ns();

@@ -106,6 +106,7 @@ struct perf_args {
 	int			syscalls;
 	int			histogram;
 	int			progress;	/* flag: show it even if it goes to no terminal */
+	unsigned int		interval;	/* of progress in seconds, or 0 */
 };
 
 /*

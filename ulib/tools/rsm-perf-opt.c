@@ -11,7 +11,7 @@
 #include "text.h"
 
 #define PROG		"rsm-perf"
-#define OPT_VERSION	OPT_LONG
+#define MAX_INTERVAL	86400	/* seconds */
 #define wrong(...)	opt_wrong(PROG, __VA_ARGS__)
 
 const char *const perf_op_names[] = { "put", "get", "putv", "getv", "memcpy" };
@@ -36,6 +36,8 @@ static const char usage_text[] =
 "  -i, --import NODE:ID    segment, as --serve prints it; the same sizes and entries\n"
 "  -k, --serve             print NODE:ID\n"
 "  -j, --json              results as a JSON array\n"
+"      --interval SECONDS  show progress on a terminal after this time and at intervals\n"
+"                          of it, 1 to %d\n"
 "  -h, --help              this text\n"
 "      --version           the version\n"
 "\n"
@@ -69,6 +71,8 @@ static void parse_import(struct perf_opt *o)
 	o->segment = (rsm_memseg_id_t)segment;
 }
 
+enum { OPT_INTERVAL = OPT_LONG, OPT_VERSION };
+
 static const struct option long_options[] = {
 	{ "op",		required_argument,	NULL, 'o' },
 	{ "test",	required_argument,	NULL, 't' },
@@ -84,6 +88,7 @@ static const struct option long_options[] = {
 	{ "import",	required_argument,	NULL, 'i' },
 	{ "serve",	no_argument,		NULL, 'k' },
 	{ "json",	no_argument,		NULL, 'j' },
+	{ "interval",	required_argument,	NULL, OPT_INTERVAL },
 	{ "help",	no_argument,		NULL, 'h' },
 	{ "version",	no_argument,		NULL, OPT_VERSION },
 	{ NULL,		0,			NULL, 0 },
@@ -100,6 +105,8 @@ static int parse_number(int c, struct perf_opt *o)
 		o->gap = number("--gap", 0, MAX_SIZE);
 	else if (c == 'n')
 		o->iters = number("--iters", 1, MAX_ITERS);
+	else if (c == OPT_INTERVAL)
+		o->interval_ms = 1000 * (int)number("--interval", 1, MAX_INTERVAL);
 	else
 		return 0;
 	return 1;
@@ -167,7 +174,8 @@ void perf_options(int argc, char **argv, struct perf_opt *o)
 		if (c == OPT_VERSION)
 			text_version(PROG);
 		else
-			printf(usage_text, MAX_SIZE, MAX_ALL, RSM_MAX_SGIOREQS, MAX_SIZE, MAX_ITERS);
+			printf(usage_text, MAX_SIZE, MAX_ALL, RSM_MAX_SGIOREQS, MAX_SIZE, MAX_ITERS,
+			       MAX_INTERVAL);
 		exit(0);
 	}
 	if (optind < argc)

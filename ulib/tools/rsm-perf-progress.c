@@ -42,12 +42,12 @@ static void show(void)
 static void *run(void *unused)
 {
 	struct pollfd p = { .fd = stop[0], .events = POLLIN };
-	int ms = FIRST_MS;
+	int given = measured->opt.interval_ms, ms = given ? given : FIRST_MS;
 
 	/* poll() returns 0 after the time, and 1 when the other end is closed. */
 	while (!poll(&p, 1, ms)) {
 		show();
-		ms = NEXT_MS;
+		ms = given ? given : NEXT_MS;
 	}
 	return unused;
 }

@@ -33,6 +33,7 @@ extern const char *const perf_test_names[];
  * @entries: number of entries of a vector; 1 for other operations
  * @gap: bytes between two entries in the segment
  * @iters: number of calls
+ * @interval_ms: interval of progress in milliseconds, or 0
  * @explicit: flag: use explicit mode, with one barrier around all calls
  * @handle: flag: vectors use a local memory handle
  * @write_only: flag: the import has no read permission
@@ -50,6 +51,7 @@ struct perf_opt {
 	unsigned long		entries;
 	unsigned long		gap;
 	unsigned long		iters;
+	int			interval_ms;
 	int			explicit;
 	int			handle;
 	int			write_only;
