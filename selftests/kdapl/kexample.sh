@@ -14,10 +14,9 @@ if [ ! -r "$module" ]; then
 	echo "1..0 # SKIP no $module (make ktest)"
 	exit 4
 fi
-dev=rxe0
-[ -e /sys/class/infiniband/rxe0 ] || dev=siw0
-host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
-host=${host:-127.0.0.1}
+# shellcheck source=selftests/common/host.sh
+. "$(dirname "$0")/host.sh"
+find_host "$LD_LIBRARY_PATH"
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0 failed=0
@@ -88,7 +87,7 @@ nobody() {
 
 echo "TAP version 13"
 echo "1..6"
-insmod "$module" device="$dev"
+insmod "$module" device="$adapter"
 result "the module listens"
 ask client 1000
 result "a client gets back what it sent"

@@ -5,12 +5,13 @@
 # Run the tools, built with AddressSanitizer.  They report accesses of freed memory, and at their end
 # memory that they have not freed.
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/common/host.sh
+. "$here/host.sh"
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
 bin=$here/../ulib-asan
 export LD_LIBRARY_PATH=$bin ASAN_OPTIONS=exitcode=99
-host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
-host=${host:-127.0.0.1}
+find_host "$bin"
 port=18700
 tmp=$(mktemp -d) || exit 1
 n=0

@@ -5,13 +5,14 @@
 # Run the commands of Documentation/tracing.rst, all at once beside whole transfers of dat-perf, and look
 # for what they print.
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/common/host.sh
+. "$here/host.sh"
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
 bin=$here/../ulib
 page=$here/tracing.rst
 export LD_LIBRARY_PATH=$bin
-host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
-host=${host:-127.0.0.1}
+find_host "$bin"
 port=18760
 n=0
 server=

@@ -6,6 +6,8 @@
 # With the argument "slow", test dat-cp with a disk that writes DAT_CP_SLOW_RATE MB/s and a file of
 # DAT_CP_SLOW_MB MiB.
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/common/host.sh
+. "$here/host.sh"
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
 # shellcheck source=selftests/common/trace.sh
@@ -13,8 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 bin=${DAT_BIN:-$here/../ulib}
 peer=$here/cp/cp-peer
 export LD_LIBRARY_PATH=$here/../ulib
-host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
-host=${host:-127.0.0.1}
+find_host "$here/../ulib"
 port=18600
 slow_mb=${DAT_CP_SLOW_MB:-40}
 slow_rate=${DAT_CP_SLOW_RATE:-1}

@@ -5,14 +5,15 @@
 #
 # What the tests of dat-perf have in common: a server, a client, and results; to be sourced.
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/common/host.sh
+. "$here/host.sh"
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
 # shellcheck source=selftests/common/trace.sh
 . "$here/trace.sh"
 bin=${DAT_BIN:-$here/../ulib}
 export LD_LIBRARY_PATH=$here/../ulib
-host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
-host=${host:-127.0.0.1}
+find_host "$here/../ulib"
 peer=$here/perf/perf-peer
 port=18700
 tmp=$(mktemp -d) || exit 1

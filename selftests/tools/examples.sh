@@ -4,14 +4,15 @@
 #
 # Run the programs of examples/ in two or more processes, and check their output and exit status.
 bin=$(cd "$(dirname "$0")/../examples" && pwd)
+# shellcheck source=selftests/common/host.sh
+. "$(dirname "$0")/host.sh"
 # shellcheck source=selftests/common/wait.sh
 . "$(dirname "$0")/wait.sh"
 # shellcheck source=selftests/common/trace.sh
 . "$(dirname "$0")/trace.sh"
 LD_LIBRARY_PATH=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH
-host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
-host=${host:-127.0.0.1}
+find_host "$LD_LIBRARY_PATH"
 tmp=$(mktemp -d) || exit 1
 n=0
 server=
@@ -158,8 +159,7 @@ idle() {
 
 # The programs of Documentation/tutorial.rst.
 board() {
-	local adapter rc
-	adapter=$(basename "$(echo /sys/class/infiniband/*)")
+	local rc
 	serve board-server "$adapter" || return 1
 	ask board-client client1 "$adapter" "$host" Ada &&
 		seen "$tmp/client1" '^Welcome, Ada. You are visitor 1.$' &&

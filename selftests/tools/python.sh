@@ -4,6 +4,8 @@
 #
 # Run the tests of python/dat, and its example as a server and a client.
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=selftests/common/host.sh
+. "$here/host.sh"
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
 # shellcheck source=selftests/common/trace.sh
@@ -11,8 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH=$here/../ulib
 export PYTHONPATH=${DAT_PYTHON:-$here/../../python}
 echo=$PYTHONPATH/examples/echo.py
-host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
-host=${host:-127.0.0.1}
+find_host "$here/../ulib"
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 

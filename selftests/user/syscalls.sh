@@ -5,8 +5,9 @@
 # Steady receiving makes no system call: dat-perf counts them with ptrace.
 bin=$(cd "$(dirname "$0")/../ulib" && pwd)
 export LD_LIBRARY_PATH=$bin
-host=$(ip -4 -o addr show dev v0 | awk '{ sub("/.*", "", $4); print $4; exit }')
-host=${host:-127.0.0.1}
+# shellcheck source=selftests/common/host.sh
+. "$(dirname "$0")/host.sh"
+find_host "$bin"
 
 echo "TAP version 13"
 echo "1..2"
