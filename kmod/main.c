@@ -29,6 +29,8 @@ static int __init dat_init(void)
 	ret = dat_file_init();
 	if (ret)
 		goto err_kdat_exit;
+	/* dat-info --check looks for this line. */
+	pr_info("dat: loaded, version " DAT_LINUX_VERSION_STRING "\n");
 	return 0;
 
 err_kdat_exit:

@@ -479,6 +479,14 @@ refusals_are_told() {
 	driver_line | grep -q "version of symbol ib_register_client' -> dat.ko was built for other modules"
 }
 
+# The kernel takes the driver after it has refused one, and the driver is removed.
+a_load_ends_a_refusal() {
+	local line
+	echo 'dat: disagrees about version of symbol ib_register_client' >/dev/kmsg
+	insmod "$DAT_KO" && rmmod dat && line=$(driver_line) && echo "# $line" &&
+		[[ $line == *'dat.ko is not loaded'* ]]
+}
+
 # Every line of --check must start with ok, warn or fail.  A line with warn or fail must contain a
 # remedy after "->".
 well_worded() {
@@ -490,7 +498,7 @@ well_worded() {
 }
 
 echo "TAP version 13"
-echo "1..46"
+echo "1..47"
 
 dev=$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sort | head -n 1)
 conf=$(mktemp) || exit 1
@@ -587,6 +595,7 @@ expect "little locked memory names the limit" 1 "warn  memlock   ulimit -l" litt
 if [ -z "$DAT_KO" ]; then
 	for name in "no driver names modprobe" "without the driver, a newer kernel is doubted" \
 		"what keeps the driver from loading is told" "what the kernel said of the driver is told" \
+		"what the kernel said before it took the driver is not told" \
 		"what the kernel said of an older driver is not told"; do
 		n=$((n + 1))
 		echo "ok $n info.$name # SKIP DAT_KO does not say where dat.ko is, so it is not taken away"
@@ -605,5 +614,7 @@ reasons_are_told
 result $? "what keeps the driver from loading is told"
 refusals_are_told
 result $? "what the kernel said of the driver is told"
+a_load_ends_a_refusal
+result $? "what the kernel said before it took the driver is not told"
 older_refusals_do_not_count
 result $? "what the kernel said of an older driver is not told"

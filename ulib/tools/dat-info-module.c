@@ -94,6 +94,14 @@ static int is_refusal(const char *text)
 		strstr(text, "symbol version") || strstr(text, "version magic"));
 }
 
+/* Returns whether dat.ko says in the message @text that it is loaded. */
+static int is_load(const char *text)
+{
+	static const char loaded[] = "dat: loaded,";
+
+	return !strncmp(text, loaded, strlen(loaded));
+}
+
 /*
  * Returns the time at which dat.ko was installed for this kernel, in seconds since boot, or 0 if it
  * is not installed.  A package keeps the mtime of the build, so this is the ctime.  CLOCK_MONOTONIC
@@ -130,8 +138,8 @@ static double record_time(const char *record)
 
 /*
  * Get the last refusal from the kernel's log that is not older than the installed dat.ko.  Returns
- * 0 if there is none, or if the user may not read the log.  Each read() returns one record: fields
- * up to ';', and the text up to the end of the line.
+ * 0 if there is none, if the kernel took dat.ko later, or if the user may not read the log.  Each
+ * read() returns one record: fields up to ';', and the text up to the end of the line.
  */
 static int last_refusal(char refusal[PATH_SIZE])
 {
@@ -148,7 +156,9 @@ static int last_refusal(char refusal[PATH_SIZE])
 		if (!text)
 			continue;
 		text[strcspn(text, "\n")] = '\0';
-		if (!is_refusal(++text) || record_time(record) + CLOCKS_S < installed)
+		if (is_load(++text))
+			found = 0;
+		if (!is_refusal(text) || record_time(record) + CLOCKS_S < installed)
 			continue;
 		snprintf(refusal, PATH_SIZE, "%.*s", PATH_SIZE - 1, text);
 		found = 1;
