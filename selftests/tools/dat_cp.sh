@@ -3,8 +3,8 @@
 # Copyright (c) The dat authors
 #
 # Test dat-cp with a peer that violates the protocol (cp/cp-peer.c), and with interrupted copies.
-# With the argument "slow", test dat-cp with a disk that writes DAT_CP_SLOW_RATE MB/s and a file of
-# DAT_CP_SLOW_MB MiB.
+# With the argument "slow", test dat-cp with a disk of its own, and with a disk that writes
+# DAT_CP_SLOW_RATE MB/s and a file of DAT_CP_SLOW_MB MiB.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=selftests/common/host.sh
 . "$here/host.sh"
@@ -501,13 +501,28 @@ replaces_a_file() {
 		cmp "$tmp/send.log" "$tmp/server.out.log"
 }
 
-# make_slow_disk MB: mount an ext4 of MB MiB at $tmp/slow.  Processes in the control group $group
-# write $slow_rate MB/s to this disk.
-make_slow_disk() {
+# make_disk MB: mount an ext4 of MB MiB at $tmp/slow, with 64 inodes that keep a time of birth.
+make_disk() {
 	mkdir -p "$tmp/slow" || return 1
 	truncate -s "$1M" "$tmp/disk"
-	mkfs.ext4 -q -F -O ^has_journal -N 64 "$tmp/disk" >"$tmp/disk.log" 2>&1 || return 1
-	mount -o loop "$tmp/disk" "$tmp/slow" || return 1
+	mkfs.ext4 -q -F -O ^has_journal -N 64 -I 256 "$tmp/disk" >"$tmp/disk.log" 2>&1 || return 1
+	mount -o loop "$tmp/disk" "$tmp/slow"
+}
+
+# A file has arrived and is removed, and a file of this host gets its inode.  A client may replace it.
+a_removed_file_does_not_protect_its_inode() {
+	local copy ino i dir_of_disk=$tmp/slow/in
+	serve && late_copy late && echo data >"$tmp/f" && send "$tmp/f" && ino=$(stat -c %i "$dir/f") &&
+		rm "$dir/f" || return 1
+	for ((i = 0; i < 64; i++)); do
+		: >"$dir/$i"
+		[ "$(stat -c %i "$dir/$i")" != "$ino" ] || break
+	done
+	mv "$dir/$i" "$dir/late" && echo >&3 && wait "$copy" && has "$tmp/peer.log" '^accepted'
+}
+
+# slow_down: processes in the control group $group write $slow_rate MB/s to the disk.
+slow_down() {
 	mountpoint -q /sys/fs/cgroup || mount -t cgroup2 cgroup2 /sys/fs/cgroup
 	echo '+io +memory' >/sys/fs/cgroup/cgroup.subtree_control && mkdir $group || return 1
 	echo "$(mountpoint -d "$tmp/slow") wbps=$((slow_rate * 1000000))" >$group/io.max
@@ -516,7 +531,7 @@ make_slow_disk() {
 a_slow_disk() {
 	local limit=$((slow_mb * 2 / slow_rate + slow_mb / 2 + 200))
 	local dir_of_disk=$tmp/slow/in start=$SECONDS
-	make_slow_disk $((slow_mb + 64)) && serve && echo "$server" >$group/cgroup.procs || return 1
+	slow_down && serve && echo "$server" >$group/cgroup.procs || return 1
 	truncate -s "${slow_mb}M" "$tmp/f"
 	send "$tmp/f" || return 1
 	echo "# $slow_mb MiB at $slow_rate MB/s took $((SECONDS - start)) s"
@@ -590,9 +605,11 @@ if [ "$1" = slow ]; then
 		echo "1..0 # SKIP this kernel has no loop device or no ext4"
 		exit 4
 	}
-	echo "1..2"
+	echo "1..3"
 	once_beside_half STOP && has "$tmp/server.err.log" 'dropping a client: it is silent'
 	result once_gives_up_a_client_that_is_silent
+	make_disk $((slow_mb + 64)) && a_removed_file_does_not_protect_its_inode
+	result a_removed_file_does_not_protect_its_inode
 	a_slow_disk
 	result a_slow_disk_delays_a_copy_and_does_not_fail_it
 	exit

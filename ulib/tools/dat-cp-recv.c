@@ -41,10 +41,18 @@
 #define TEMP_PREFIX	".dat-cp."	/* a client's file name must not begin with this */
 #define TAKEN		"a file has arrived under that name since this client connected"
 
-/* Identity of a file that has arrived. */
+/*
+ * struct arrival - identity of a file that has arrived
+ * @major: major number of its device
+ * @minor: minor number of its device
+ * @ino: inode, which another file may get when this one is removed
+ * @birth: time of its creation, or 0 if the file system keeps none
+ */
 struct arrival {
-	dev_t	dev;
-	ino_t	ino;
+	uint32_t		major;
+	uint32_t		minor;
+	uint64_t		ino;
+	struct statx_timestamp	birth;
 };
 
 /*
@@ -290,17 +298,32 @@ static const char *check_name(const char *from, char to[CP_NAME_MAX + 1])
 	return why;
 }
 
+/* Get the status of the file @name in @dir.  Returns 0, or -1 with errno. */
+static int file_status(int dir, const char *name, int flags, struct statx *st)
+{
+	memset(st, 0, sizeof(*st));
+	return statx(dir, name, flags, STATX_BASIC_STATS | STATX_BTIME, st);
+}
+
+/* Returns whether @st is the file @a. */
+static int is_arrival(const struct arrival *a, const struct statx *st)
+{
+	return a->major == st->stx_dev_major && a->minor == st->stx_dev_minor &&
+	       a->ino == st->stx_ino && a->birth.tv_sec == st->stx_btime.tv_sec &&
+	       a->birth.tv_nsec == st->stx_btime.tv_nsec;
+}
+
 /*
  * Returns whether @st is a file that has arrived since the client connected.  Such a file is not
  * replaced: it is of the same run, or of another client at the same time, and that client has a
  * RESULT which says that its file is there.  The caller holds server->lock.
  */
-static int has_arrived(const struct client *c, const struct stat *st)
+static int has_arrived(const struct client *c, const struct statx *st)
 {
 	size_t i;
 
 	for (i = 0; i < c->narrived; i++)
-		if (c->arrived[i].dev == st->st_dev && c->arrived[i].ino == st->st_ino)
+		if (is_arrival(&c->arrived[i], st))
 			return 1;
 	return 0;
 }
@@ -310,7 +333,7 @@ static const char *begin_file(struct client *c)
 {
 	struct server *v = c->server;
 	const char *why = NULL;
-	struct stat st;
+	struct statx st;
 
 	pthread_mutex_lock(&v->lock);
 	c->offered = 1;
@@ -318,7 +341,7 @@ static const char *begin_file(struct client *c)
 	c->busy = 1;
 	if (v->ending)
 		why = "the server takes no more files";
-	else if (!fstatat(v->dir, c->name, &st, AT_SYMLINK_NOFOLLOW) && has_arrived(c, &st))
+	else if (!file_status(v->dir, c->name, AT_SYMLINK_NOFOLLOW, &st) && has_arrived(c, &st))
 		why = TAKEN;
 	pthread_mutex_unlock(&v->lock);
 	return why;
@@ -424,15 +447,15 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
  * file that it replaces; @old may be NULL.  Returns NULL, or the reason why it is refused: a file
  * system without modes, such as vfat, may open the file to others.
  */
-static const char *set_mode(struct client *c, const struct stat *old, struct stat *st)
+static const char *set_mode(struct client *c, const struct statx *old, struct statx *st)
 {
 	if (old)
-		c->mode &= old->st_mode;
+		c->mode &= old->stx_mode;
 	/* After an error the mode is that of open_file(), or that of the file system. */
 	(void)fchmod(c->fd, c->mode);
-	if (fstat(c->fd, st))
+	if (file_status(c->fd, "", AT_EMPTY_PATH, st))
 		return strerror(errno);
-	return st->st_mode & 066 & ~c->mode ? "the file system would open it to other users" : NULL;
+	return st->stx_mode & 066 & ~c->mode ? "the file system would open it to other users" : NULL;
 }
 
 /*
@@ -458,14 +481,17 @@ static int room_for_arrival(struct server *v)
 	return 1;
 }
 
-static void record_arrival(struct server *v, const struct stat *st)
+static void record_arrival(struct server *v, const struct statx *st)
 {
+	const struct arrival a = {
+		st->stx_dev_major, st->stx_dev_minor, st->stx_ino, st->stx_btime
+	};
 	struct client *c;
 	unsigned int i;
 
 	for (i = 0; i < v->clients; i++) {
 		c = v->client[i];
-		c->arrived[c->narrived++] = (struct arrival){ st->st_dev, st->st_ino };
+		c->arrived[c->narrived++] = a;
 	}
 }
 
@@ -503,13 +529,13 @@ static int name_file(struct client *c)
 static const char *place_file(struct client *c)
 {
 	struct server *v = c->server;
-	struct stat old, st;
-	int exists = !fstatat(v->dir, c->name, &old, AT_SYMLINK_NOFOLLOW);
+	struct statx old, st;
+	int exists = !file_status(v->dir, c->name, AT_SYMLINK_NOFOLLOW, &old);
 	const char *why;
 
 	if (exists && has_arrived(c, &old))
 		return TAKEN;
-	why = set_mode(c, exists && S_ISREG(old.st_mode) ? &old : NULL, &st);
+	why = set_mode(c, exists && S_ISREG(old.stx_mode) ? &old : NULL, &st);
 	if (why)
 		return why;
 	if (!room_for_arrival(v))
