@@ -8,17 +8,16 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "ioctl_over.h"
 #include "tracefs.h"
 #include <rdma/dat_ioctl.h>
 
@@ -143,17 +142,10 @@ static __thread int late;
 /* Number of late changes that the driver has carried out. */
 static int late_changes;
 
-/* The library calls this function in place of that of the C library. */
-int ioctl(int fd, unsigned long request, ...)
+static int changed_ioctl(int fd, unsigned long request, void *arg)
 {
-	va_list ap;
-	void *arg;
-	int ret;
+	int ret = real_ioctl(fd, request, arg);
 
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
-	ret = syscall(SYS_ioctl, fd, request, arg);
 	if (late && request == DAT_IOC_EVD_MODIFY_CNO) {
 		__atomic_fetch_add(&late_changes, 1, __ATOMIC_RELEASE);
 		usleep(A_QUIET_US);
@@ -454,7 +446,7 @@ TEST_F_TIMEOUT(cno, a_signal_interrupts_and_consumes_nothing, 60)
 	EXPECT_EQ(RC(DAT_INTERRUPTED_CALL, 0), w.rc);
 }
 
-static void *wait_and_be_cancelled(void *arg)
+static void *wait_for_trigger(void *arg)
 {
 	DAT_EVD_HANDLE evd;
 
@@ -462,18 +454,26 @@ static void *wait_and_be_cancelled(void *arg)
 	return NULL;
 }
 
+/* Cancel a thread while it waits for @handle.  Returns what the thread has returned. */
+static void *cancel_in(void *(*wait)(void *handle), DAT_HANDLE handle)
+{
+	void *result = NULL;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, wait, handle))
+		return NULL;
+	usleep(A_QUIET_US);
+	pthread_cancel(thread);
+	pthread_join(thread, &result);
+	return result;
+}
+
 /* The cancelled thread is no waiter any more, so the CNO can be freed and the IA closed. */
 TEST_F_TIMEOUT(cno, a_cancelled_waiter_ends, 60)
 {
-	pthread_t thread;
-	void *result;
 	int i;
 
-	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_and_be_cancelled, self->cno));
-	usleep(A_QUIET_US);
-	ASSERT_EQ(0, pthread_cancel(thread));
-	ASSERT_EQ(0, pthread_join(thread, &result));
-	EXPECT_EQ(PTHREAD_CANCELED, result);
+	EXPECT_EQ(PTHREAD_CANCELED, cancel_in(wait_for_trigger, self->cno));
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(DAT_SUCCESS, dat_evd_free(self->evd[i]));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
@@ -481,28 +481,12 @@ TEST_F_TIMEOUT(cno, a_cancelled_waiter_ends, 60)
 	ASSERT_EQ(DAT_SUCCESS, a_ia(&self->ia, &self->async));
 }
 
-static void *wait_for_event_and_be_cancelled(void *arg)
-{
-	DAT_EVENT event;
-	DAT_COUNT nmore;
-
-	dat_evd_wait(arg, DAT_TIMEOUT_INFINITE, 1, &event, &nmore);
-	return NULL;
-}
-
 /* The cancelled thread is no waiter any more, so another thread can dequeue. */
 TEST_F_TIMEOUT(cno, a_cancelled_waiter_of_an_evd_ends, 60)
 {
-	pthread_t thread;
 	DAT_EVENT event;
-	void *result;
 
-	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_event_and_be_cancelled,
-				    self->evd[0]));
-	usleep(A_QUIET_US);
-	ASSERT_EQ(0, pthread_cancel(thread));
-	ASSERT_EQ(0, pthread_join(thread, &result));
-	EXPECT_EQ(PTHREAD_CANCELED, result);
+	EXPECT_EQ(PTHREAD_CANCELED, cancel_in(wait_for_event, self->evd[0]));
 	EXPECT_EQ(DAT_QUEUE_EMPTY, TYPE(dat_evd_dequeue(self->evd[0], &event)));
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG));
 	ASSERT_EQ(DAT_SUCCESS, a_ia(&self->ia, &self->async));

@@ -5,17 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "ioctl_over.h"
 #include <rdma/dat_ioctl.h>
 
 #define PAGE	4096
@@ -278,14 +276,9 @@ TEST_F_TIMEOUT(errors, completion_flags_are_checked, 60)
 	struct a_pair *p = &self->p;
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
 	DAT_RMR_TRIPLET rseg = a_rseg(&p->mem, 4096, 64);
-	DAT_EP_ATTR attr = a_attr(p);
-	DAT_EP_HANDLE in, out;
+	DAT_EP_HANDLE out = p->ep[1];
 
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
-					     &in));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], &attr,
-					     &out));
-	ASSERT_EQ(DAT_SUCCESS, a_connect(p, out, in, p->evd[1], p->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, out, p->ep[0], p->evd[1], p->evd[0]));
 	EXPECT_EQ(IP(5), dat_ep_post_send(out, 1, &seg, a_cookie(0),
 					  DAT_COMPLETION_UNSIGNALLED_FLAG));
 	EXPECT_EQ(IP(5), dat_ep_post_send(out, 1, &seg, a_cookie(0), (DAT_COMPLETION_FLAGS)0x40));
@@ -340,17 +333,25 @@ TEST_F(errors, memory_that_cannot_be_registered)
 	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0), LMR(99, 4096, 0x33));
 }
 
+/* Register the two pages at @va. */
+static DAT_RETURN register_pages(struct a_pair *p, void *va, DAT_MEM_PRIV_FLAGS priv,
+				 DAT_LMR_HANDLE *lmr)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = va };
+
+	return dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAGE, p->pz, priv, lmr, NULL,
+			      NULL, NULL, NULL);
+}
+
 /* Registers memory that must be refused.  Returns the message of the library. */
 static const char *refusal(struct __test_metadata *_metadata, struct a_pair *p, void *va,
 			   DAT_MEM_PRIV_FLAGS priv)
 {
-	DAT_REGION_DESCRIPTION region = { .for_va = va };
 	DAT_LMR_HANDLE lmr;
 	DAT_RETURN rc;
 
 	a_log_begin();
-	rc = dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAGE, p->pz, priv, &lmr, NULL,
-			    NULL, NULL, NULL);
+	rc = register_pages(p, va, priv, &lmr);
 	EXPECT_EQ(IP(3), rc);
 	return a_log_end();
 }
@@ -425,31 +426,25 @@ static int linux_is_before(int major, int minor)
 /* Covers: dat_lmr_create INVALID_PARAMETER|ARG3 */
 TEST_F(errors, a_shared_mapping_for_reading_is_not_pinned_by_old_kernels)
 {
-	struct a_pair *p = &self->p;
-	DAT_REGION_DESCRIPTION region = { .for_va = shared_file(PROT_READ) };
+	void *va = shared_file(PROT_READ);
 	DAT_LMR_HANDLE lmr;
 	const char *text;
 
 	if (linux_is_before(6, 2)) {
-		text = refusal(_metadata, p, region.for_va, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+		text = refusal(_metadata, &self->p, va, DAT_MEM_PRIV_LOCAL_READ_FLAG);
 		EXPECT_SAYS(text, "is a shared mapping for reading only");
 		return;
 	}
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAGE, p->pz,
-				 DAT_MEM_PRIV_LOCAL_READ_FLAG, &lmr, NULL, NULL, NULL, NULL));
+	ASSERT_EQ(DAT_SUCCESS, register_pages(&self->p, va, DAT_MEM_PRIV_LOCAL_READ_FLAG, &lmr));
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(lmr));
 }
 
 TEST_F(errors, a_shared_mapping_for_writing_is_registered)
 {
-	struct a_pair *p = &self->p;
-	DAT_REGION_DESCRIPTION region = { .for_va = shared_file(PROT_READ | PROT_WRITE) };
+	void *va = shared_file(PROT_READ | PROT_WRITE);
 	DAT_LMR_HANDLE lmr;
 
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAGE, p->pz,
-				 DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL));
+	ASSERT_EQ(DAT_SUCCESS, register_pages(&self->p, va, DAT_MEM_PRIV_ALL_FLAG, &lmr));
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(lmr));
 }
 
@@ -458,21 +453,15 @@ static __thread int no_memory;
 /* Flag: the driver is older than the numbers of open files. */
 static int old_driver;
 
-/* The library calls this function in place of that of the C library. */
-int ioctl(int fd, unsigned long request, ...)
+static int changed_ioctl(int fd, unsigned long request, void *arg)
 {
-	va_list ap;
-	void *arg;
 	int ret;
 
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
 	if (no_memory && request == DAT_IOC_EP_CONNECT) {
 		errno = ENOMEM;
 		return -1;
 	}
-	ret = syscall(SYS_ioctl, fd, request, arg);
+	ret = real_ioctl(fd, request, arg);
 	if (!ret && old_driver && request == DAT_IOC_ABI)
 		((struct dat_abi *)arg)->file = 0;
 	return ret;
@@ -495,12 +484,10 @@ struct failing {
 static void *register_bad_memory(void *arg)
 {
 	struct failing *f = arg;
-	DAT_REGION_DESCRIPTION region = { .for_va = f->va };
 	DAT_LMR_HANDLE lmr;
 
 	pthread_cancel(pthread_self());
-	f->lmr = dat_lmr_create(f->p->ia, DAT_MEM_TYPE_VIRTUAL, region, 2 * PAGE, f->p->pz,
-				DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL);
+	f->lmr = register_pages(f->p, f->va, DAT_MEM_PRIV_ALL_FLAG, &lmr);
 	pthread_testcancel();
 	return NULL;
 }

@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "ioctl_over.h"
 #include "marks.h"
 
 #define MSG		64
@@ -595,16 +595,10 @@ static void *other_sends(void *arg)
 static __thread int counting;
 static long counted;
 
-int ioctl(int fd, unsigned long request, ...)
+static int changed_ioctl(int fd, unsigned long request, void *arg)
 {
-	va_list ap;
-	void *arg;
-
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
 	counted += counting;
-	return syscall(SYS_ioctl, fd, request, arg);
+	return real_ioctl(fd, request, arg);
 }
 
 ssize_t write(int fd, const void *buf, size_t n)
