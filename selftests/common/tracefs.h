@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define TRACE_DIR	"/sys/kernel/tracing/instances/dat_test"
+#define TRACE_PROBES	"/sys/kernel/tracing/kprobe_events"
 
 static inline int trace_put(const char *file, const char *text)
 {
@@ -39,6 +40,16 @@ static inline int trace_on(const char *event, const char *filter)
 	ret = trace_put(file, filter);
 	snprintf(file, sizeof(file), "events/%s/enable", event);
 	return ret ? ret : trace_put(file, "1");
+}
+
+/* Add or remove a probe: @text is a line of TRACE_PROBES.  Returns 0 or a negative errno. */
+static inline int trace_probe(const char *text)
+{
+	int fd = open(TRACE_PROBES, O_WRONLY | O_APPEND);
+	int ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+
+	close(fd);
+	return ret;
 }
 
 static inline int trace_start(void)

@@ -21,8 +21,6 @@
 #include "tracefs.h"
 #include <rdma/dat_ioctl.h>
 
-#define KPROBES	"/sys/kernel/tracing/kprobe_events"
-
 static const DAT_OS_WAIT_PROXY_AGENT no_agent;
 
 FIXTURE(cno) {
@@ -285,26 +283,16 @@ static void on_signal(int sig)
 {
 }
 
-/* Add or remove a probe. */
-static int probe(const char *text)
-{
-	int fd = open(KPROBES, O_WRONLY | O_APPEND);
-	int ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	close(fd);
-	return ret;
-}
-
 /*
  * Probes make dat_sleep() slow: a waiter calls it between its last look for a trigger and the end
  * of its wait.  Returns 0 or a negative errno.
  */
 static int sleep_slowly(void)
 {
-	int ret = probe("p:dat_cno/in dat:dat_sleep\n");
+	int ret = trace_probe("p:dat_cno/in dat:dat_sleep\n");
 
 	if (!ret)
-		ret = probe("r:dat_cno/out dat:dat_sleep\n");
+		ret = trace_probe("r:dat_cno/out dat:dat_sleep\n");
 	if (!ret)
 		ret = trace_put("events/dat_cno/in/trigger", "stacktrace");
 	if (!ret)
@@ -318,8 +306,8 @@ static void sleep_fast(void)
 	trace_put("events/dat_cno/in/trigger", "!stacktrace");
 	trace_put("events/dat_cno/out/trigger", "!stacktrace");
 	trace_end();
-	probe("-:dat_cno/in\n");
-	probe("-:dat_cno/out\n");
+	trace_probe("-:dat_cno/in\n");
+	trace_probe("-:dat_cno/out\n");
 }
 
 /* Let a timer send SIGUSR1 to the thread @tid at the time @at_ns. */
@@ -394,7 +382,7 @@ TEST_F_TIMEOUT(cno, a_waiter_that_leaves_hands_the_trigger_on, 120)
 	int i, ret, taken = 0;
 
 	sigaction(SIGUSR1, &sa, NULL);
-	if (trace_start() || access(KPROBES, W_OK))
+	if (trace_start() || access(TRACE_PROBES, W_OK))
 		SKIP(return, "needs root, tracefs and kprobes");
 	ret = sleep_slowly();
 	if (ret)

@@ -5,27 +5,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "tracefs.h"
 
-#define TRACEFS	"/sys/kernel/tracing/"
 #define COOKIE	0xfeedfacecafeULL
-
-static int put(const char *file, const char *text)
-{
-	char path[128];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), TRACEFS "%s", file);
-	fd = open(path, O_WRONLY | O_TRUNC);
-	n = write(fd, text, strlen(text));
-	close(fd);
-	return n == (ssize_t)strlen(text) ? 0 : -errno;
-}
 
 FIXTURE(trace) {
 	struct t_pair p;
@@ -34,25 +20,20 @@ FIXTURE(trace) {
 
 FIXTURE_SETUP(trace)
 {
-	/* mount() fails if tracefs is already mounted, which is fine. */
-	mount("none", TRACEFS, "tracefs", 0, NULL);
 	ASSERT_EQ(0, t_pair_open(&self->p));
-	/* The clocks of two CPUs may differ, but a counter has one order. */
-	ASSERT_EQ(0, put("trace_clock", "counter"));
-	ASSERT_EQ(0, put("trace", "\n"));
-	ASSERT_EQ(0, put("events/dat/enable", "1"));
+	ASSERT_EQ(0, trace_start());
+	ASSERT_EQ(0, trace_put("events/dat/enable", "1"));
 }
 
 FIXTURE_TEARDOWN(trace)
 {
-	put("events/dat/enable", "0");
-	put("trace_clock", "local");
+	trace_end();
 	t_pair_close(&self->p);
 }
 
 static void collect(char *log, size_t size)
 {
-	int fd = open(TRACEFS "trace", O_RDONLY);
+	int fd = open(TRACE_DIR "/trace", O_RDONLY);
 	size_t n = 0;
 	ssize_t r;
 
