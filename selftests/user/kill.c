@@ -458,7 +458,11 @@ FIXTURE_TEARDOWN(files)
 	close(self->stay);
 }
 
-/* Most of a machine must be left to others when a process with many files ends. */
+/*
+ * Most of a machine must be left to others when a process with many files ends.  The exit queues
+ * all ends at once, and each end waits for a teardown of connections that takes many milliseconds.
+ * So the bound is reached even on one processor.
+ */
 TEST_F_TIMEOUT(files, few_end_at_the_same_time, 120)
 {
 	static char log[1 << 18];
@@ -483,7 +487,7 @@ TEST_F_TIMEOUT(files, few_end_at_the_same_time, 120)
 		usleep(100000);
 	}
 	EXPECT_EQ(FILES, done);
-	EXPECT_GE(ENDS_AT_ONCE, most);
+	EXPECT_EQ(ENDS_AT_ONCE, most);
 }
 
 TEST_HARNESS_MAIN
