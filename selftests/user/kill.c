@@ -225,8 +225,10 @@ TEST_F_TIMEOUT(kill, both_at_once, 300)
 		ASSERT_TRUE(ended_by_kill(status[1])) TH_LOG("round %d: %#x", i, status[1]);
 	}
 	EXPECT_LE(5, tested);
-	for (i = 0; i < 5; i++)
-		EXPECT_EQ(before[i], rdma_count_falls(kinds[i], before[i])) TH_LOG("%s", kinds[i]);
+	/* Connections of an earlier test may have ended meanwhile. */
+	for (i = 0; i < 5; i++) {
+		EXPECT_GE(before[i], rdma_count_falls(kinds[i], before[i])) TH_LOG("%s", kinds[i]);
+	}
 }
 
 /* Earlier tests killed processes that listened at T_QUAL: the qualifier must be free again. */

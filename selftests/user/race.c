@@ -68,7 +68,8 @@ FIXTURE_SETUP(race)
 FIXTURE_TEARDOWN(race)
 {
 	t_pair_close(&self->p);
-	EXPECT_EQ(self->cm_ids, rdma_count_falls("cm_id", self->cm_ids));
+	/* Connections of an earlier test may have ended meanwhile. */
+	EXPECT_GE(self->cm_ids, rdma_count_falls("cm_id", self->cm_ids));
 }
 
 /*
