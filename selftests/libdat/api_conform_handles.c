@@ -128,9 +128,10 @@ static void expect_refused(struct __test_metadata *_metadata, struct a_pair *p, 
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		EXPECT_EQ(calls[i].want, calls[i].call(p, h))
 			TH_LOG("%s of %p", calls[i].name, h);
+	}
 }
 
 TEST_F(handles, null)

@@ -73,10 +73,12 @@ static void expect_each_once(struct __test_metadata *_metadata, FIXTURE_DATA(flu
 	DAT_EVENT event;
 	int i, side;
 
-	for (i = 0; i < requests; i++)
+	for (i = 0; i < requests; i++) {
 		EXPECT_EQ(1, self->seen[i]) TH_LOG("request %d", i);
-	for (i = 0; i < receives; i++)
+	}
+	for (i = 0; i < receives; i++) {
 		EXPECT_EQ(1, self->seen[RECV + i]) TH_LOG("receive %d", i);
+	}
 	EXPECT_EQ(requests + receives, self->success + self->flushed + self->other);
 	/* No event must follow the event that reports the end of the connection. */
 	for (side = 0; side < 2; side++)

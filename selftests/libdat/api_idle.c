@@ -66,9 +66,10 @@ TEST_F_TIMEOUT(idle, ten_thousand_eps_have_few_mappings, 600)
 	attr.max_recv_dtos = DTOS;
 	attr.max_request_dtos = DTOS;
 	before = mapped();
-	for (i = 0; i < EPS; i++)
+	for (i = 0; i < EPS; i++) {
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0],
 						     &attr, &ep[i])) TH_LOG("%d", i);
+	}
 	with = mapped();
 	TH_LOG("%d mappings, %lu bytes for each EP", with.mappings, with.bytes / EPS);
 	EXPECT_GE(MAX_MAPPINGS, with.mappings);

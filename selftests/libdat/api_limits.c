@@ -100,12 +100,14 @@ TEST_F_TIMEOUT(limits, as_many_receives_and_requests_as_promised_complete, 600)
 	attr.max_recv_dtos = n;
 	attr.max_request_dtos = n;
 	ASSERT_EQ(DAT_SUCCESS, make_eps(self, &attr));
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		ASSERT_EQ(DAT_SUCCESS, post(self, 0, i)) TH_LOG("receive %d", i);
+	}
 	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, TYPE(post(self, 0, i)));
 	ASSERT_EQ(DAT_SUCCESS, connect_eps(self));
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		ASSERT_EQ(DAT_SUCCESS, post(self, 1, i)) TH_LOG("send %d", i);
+	}
 	expect_messages(_metadata, self, n);
 	disconnect_eps(_metadata, self);
 }

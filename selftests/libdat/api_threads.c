@@ -96,8 +96,9 @@ TEST_F_TIMEOUT(threads, post_and_reap_on_one_ep_and_one_evd, 240)
 		pthread_join(job[i].thread, NULL);
 		EXPECT_EQ(0, job[i].failed);
 	}
-	for (i = 0; i < THREADS * PER_THREAD; i++)
+	for (i = 0; i < THREADS * PER_THREAD; i++) {
 		ASSERT_EQ(1, seen[i]) TH_LOG("completion %d", i);
+	}
 }
 
 static void *post_receives(void *arg)
@@ -181,8 +182,9 @@ TEST_F_TIMEOUT(threads, post_to_one_srq, 240)
 		pthread_join(job[i].thread, NULL);
 		EXPECT_EQ(0, job[i].failed);
 	}
-	for (i = 0; i < THREADS / 2 * PER_THREAD; i++)
+	for (i = 0; i < THREADS / 2 * PER_THREAD; i++) {
 		ASSERT_EQ(1, seen[i]) TH_LOG("receive %d", i);
+	}
 }
 
 static void *wait_forever(void *arg)

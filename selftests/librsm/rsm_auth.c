@@ -202,8 +202,9 @@ TEST_F(auth, a_proof_of_anything_else_than_was_said_is_refused)
 	unsigned int i;
 
 	peer_close(&self->peer);
-	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		EXPECT_TRUE(altered(&self->peer, &self->g, fields[i])) TH_LOG("field %u", i);
+	}
 	ASSERT_EQ(0, peer_open(&self->peer));
 }
 

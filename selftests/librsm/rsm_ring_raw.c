@@ -381,9 +381,10 @@ TEST_F(raw, whoever_writes_nonsense_loses_the_import)
 	const struct dat_rsm_entry good = { .op = FLUSH };
 	size_t i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		EXPECT_EQ(DAT_RSM_CONN_ABORTED, survives(self, bad[i].perm, &bad[i].e, 0))
 			TH_LOG("entry %zu", i);
+	}
 	EXPECT_EQ(DAT_RSM_CONN_ABORTED, survives(self, 0600, &good, self->r.info.entries + 1));
 	EXPECT_EQ(DAT_RSM_CONN_ABORTED, survives(self, 0600, &good, ~0U));
 	EXPECT_EQ(DAT_RSM_CONN_ABORTED, survives(self, 0600, &good, 1U << 31));
@@ -895,8 +896,9 @@ TEST_F_TIMEOUT(raw, nothing_is_lost_while_a_poller_parks, 120)
 
 	ASSERT_EQ(0, poller_set(self->fd, 1));
 	ASSERT_EQ(0, pthread_create(&t, NULL, poller_thread, &self->fd));
-	for (i = 0; i < 2000; i++)
+	for (i = 0; i < 2000; i++) {
 		ASSERT_EQ(0, flush_by_the_rules(&self->r)) TH_LOG("entry %d", i);
+	}
 	ASSERT_EQ(0, poller_set(self->fd, 0));
 	ASSERT_EQ(0, pthread_join(t, &ret));
 	EXPECT_EQ(0, (long)ret);

@@ -231,8 +231,9 @@ TEST_F_TIMEOUT(busy, a_look_finds_the_completion, 60)
 	struct t_pair *p = &self->p;
 	uint64_t n;
 
-	for (n = 0; n < 100; n++)
+	for (n = 0; n < 100; n++) {
 		ASSERT_EQ(0, message(p, p->ep, p->evd, n, by_looking)) TH_LOG("%d", (int)n);
+	}
 }
 
 TEST_F_TIMEOUT(busy, a_spin_ends_with_the_completion, 60)
@@ -240,8 +241,9 @@ TEST_F_TIMEOUT(busy, a_spin_ends_with_the_completion, 60)
 	struct t_pair *p = &self->p;
 	uint64_t n;
 
-	for (n = 0; n < 100; n++)
+	for (n = 0; n < 100; n++) {
 		ASSERT_EQ(0, message(p, p->ep, p->evd, n, by_spinning)) TH_LOG("%d", (int)n);
+	}
 }
 
 TEST_F_TIMEOUT(busy, who_is_polled_joins, 60)

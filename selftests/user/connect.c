@@ -208,8 +208,9 @@ TEST_F_TIMEOUT(connect, an_address_of_no_single_host_is_refused_at_once, 60)
 	struct t_pair *p = &self->p;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(nowhere); i++)
+	for (i = 0; i < ARRAY_SIZE(nowhere); i++) {
 		EXPECT_EQ(-ENETUNREACH, connect_to(p, nowhere[i])) TH_LOG("%s", nowhere[i]);
+	}
 	ASSERT_EQ(0, t_pair_connect(p));
 }
 

@@ -681,8 +681,9 @@ TEST(the_list_is_complete)
 	unsigned int nr;
 
 	ASSERT_LE(0, fd);
-	for (nr = T_NR_LAST; nr < 256; nr++)
+	for (nr = T_NR_LAST; nr < 256; nr++) {
 		EXPECT_EQ(-ENOTTY, t_ioctl(fd, _IO(DAT_IOC_MAGIC, nr), arg)) TH_LOG("%u", nr);
+	}
 	close(fd);
 }
 

@@ -166,8 +166,9 @@ TEST_F(handoff, to_what_is_no_service_point_leaves_the_request)
 	ASSERT_EQ(0, ask(p, &out, T_QUAL));
 	cr = next_cr(&p->cr, T_WAIT_MS);
 	ASSERT_NE(0, cr);
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		EXPECT_EQ(bad[i].err, handoff(&p->f, cr, bad[i].qual)) TH_LOG("%u", i);
+	}
 	EXPECT_EQ(-ENOENT, handoff(&p->f, 0, OTHER));
 	EXPECT_EQ(-ENOENT, handoff(&p->f, cr + 1, OTHER));
 	EXPECT_EQ(-ENOENT, handoff(&p->f, p->ep[0].id, OTHER));

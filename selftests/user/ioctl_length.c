@@ -103,10 +103,12 @@ TEST_F(length, any_size_below_that_of_version_1_is_EINVAL)
 	uint32_t size;
 	size_t i;
 
-	for (i = 0; i < NCMDS; i++)
-		for (size = 0; size < cmds[i].min; size++)
+	for (i = 0; i < NCMDS; i++) {
+		for (size = 0; size < cmds[i].min; size++) {
 			EXPECT_EQ(-EINVAL, call(self, &cmds[i], size))
 				TH_LOG("%s with size %u", cmds[i].name, size);
+		}
+	}
 }
 
 TEST_F(length, excess_of_zeros_changes_nothing)
@@ -409,9 +411,10 @@ TEST_F(length, a_kick_takes_the_number_0)
 {
 	unsigned int n;
 
-	for (n = 0; n < 32; n++)
+	for (n = 0; n < 32; n++) {
 		EXPECT_EQ(-EOPNOTSUPP, t_ioctl(self->f.fd, DAT_IOC_KICK, (void *)(1UL << n)))
 			TH_LOG("bit %u", n);
+	}
 	EXPECT_EQ(0, t_kick(&self->f));
 }
 

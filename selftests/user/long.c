@@ -200,9 +200,10 @@ TEST_F_TIMEOUT(rings, nothing_posted_around_the_end_is_left_over, 240)
 		usleep(rand() % 3000);
 		stop = 1;
 		pthread_join(thread, &posted);
-		for (n = 0; n < (intptr_t)posted + 1; n++)
+		for (n = 0; n < (intptr_t)posted + 1; n++) {
 			ASSERT_EQ(1, t_event(&self->evd[1], T_WAIT_MS, &eqe))
 				TH_LOG("round %d: %ld of %ld", round, (long)n, (long)posted);
+		}
 		EXPECT_EQ(0, t_event(&self->evd[1], 0, &eqe));
 		ASSERT_EQ(1, t_event(&self->evd[0], T_WAIT_MS, &eqe));
 		for (n = 0; n < 2; n++)

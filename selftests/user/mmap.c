@@ -184,8 +184,9 @@ TEST_F(mmap, memory_that_is_used_again_is_zeroed)
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(old.submit.offset, new.submit.offset);
 	ASSERT_EQ(old.submit.start, new.submit.start);
-	for (i = new.sq_offset; i < submit_bytes(&new); i++)
+	for (i = new.sq_offset; i < submit_bytes(&new); i++) {
 		ASSERT_EQ(0, ((char *)m.va)[i]) TH_LOG("%u", i);
+	}
 }
 
 /*

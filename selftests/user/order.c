@@ -211,8 +211,9 @@ TEST_F_TIMEOUT(order, reads_and_others_complete_in_order, 120)
 			ASSERT_EQ(0, transfer(p, DAT_OP_RDMA_WRITE, 0, posted++, 0, 3, 3000));
 		}
 		ASSERT_EQ(0, message(p, posted++));
-		while (seen != posted)
+		while (seen != posted) {
 			ASSERT_EQ(0, done(p, seen++)) TH_LOG("request %d", (int)seen);
+		}
 		ASSERT_TRUE(received(p));
 	}
 }
@@ -234,9 +235,11 @@ TEST_F_TIMEOUT(order, both_peers_may_read_and_write, 120)
 				ASSERT_EQ(0, transfer_from(p, side, DAT_OP_RDMA_WRITE, 0,
 							   posted + 6, 0, 3, 3000));
 			}
-		for (side = 0; side < 2; side++)
-			for (seen = posted - 14; seen != posted; seen++)
+		for (side = 0; side < 2; side++) {
+			for (seen = posted - 14; seen != posted; seen++) {
 				ASSERT_EQ(0, done_at(p, side, seen)) TH_LOG("round %d", i);
+			}
+		}
 	}
 }
 

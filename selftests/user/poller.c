@@ -256,8 +256,9 @@ TEST_F_TIMEOUT(poller, with_it_they_do_not, 60)
 
 	ASSERT_EQ(0, start_poller(&self->p.f));
 	kicks = 0;
-	for (n = 0; n < 200; n++)
+	for (n = 0; n < 200; n++) {
 		ASSERT_EQ(0, message(&self->p, n)) TH_LOG("message %llu", (unsigned long long)n);
+	}
 	/*
 	 * Each queue needs one kick before the poller knows the queue, and some more kicks if the
 	 * host is slow.

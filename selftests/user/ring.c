@@ -230,13 +230,17 @@ TEST_F_TIMEOUT(reserved, each_opcode_that_is_not_announced_is_malformed, 300)
 {
 	unsigned int op;
 
-	for (op = 0; op < 64; op++)
-		if (!(self->f.info.ops >> op & 1))
+	for (op = 0; op < 64; op++) {
+		if (!(self->f.info.ops >> op & 1)) {
 			EXPECT_EQ(1, bad_entry(0, op, 0, 0)) TH_LOG("opcode %u", op);
+		}
+	}
 	/* Opcodes beyond the bits of @ops whose low six bits are an announced opcode. */
-	for (op = 64; op < 256; op++)
-		if (self->f.info.ops >> (op % 64) & 1)
+	for (op = 64; op < 256; op++) {
+		if (self->f.info.ops >> (op % 64) & 1) {
 			EXPECT_EQ(1, bad_entry(0, op, 0, 0)) TH_LOG("opcode %u", op);
+		}
+	}
 }
 
 /* Bits 16 to 31 of an SQE are flags; bits 192 to 255 are reserved. */
@@ -244,11 +248,14 @@ TEST_F_TIMEOUT(reserved, each_bit_of_an_sqe_that_is_not_announced_is_malformed, 
 {
 	unsigned int bit;
 
-	for (bit = 16; bit < 32; bit++)
-		if (!(self->f.info.sqe_flags >> (bit - 16) & 1))
+	for (bit = 16; bit < 32; bit++) {
+		if (!(self->f.info.sqe_flags >> (bit - 16) & 1)) {
 			EXPECT_EQ(1, bad_with_bit(0, bit)) TH_LOG("bit %u", bit);
-	for (bit = 192; bit < 256; bit++)
+		}
+	}
+	for (bit = 192; bit < 256; bit++) {
 		EXPECT_EQ(1, bad_with_bit(0, bit)) TH_LOG("bit %u", bit);
+	}
 }
 
 /* Bits 64 to 71 and 96 to 127 of an RQE are reserved; bits 80 to 95 are flags. */
@@ -256,8 +263,9 @@ TEST_F_TIMEOUT(reserved, each_bit_of_an_rqe_is_malformed, 300)
 {
 	unsigned int bit;
 
-	for (bit = 64; bit < 72; bit++)
+	for (bit = 64; bit < 72; bit++) {
 		EXPECT_EQ(1, bad_with_bit(1, bit)) TH_LOG("bit %u", bit);
+	}
 	for (bit = 80; bit < 128; bit++)
 		if (bit != 82)	/* DAT_SQE_UNSIGNALLED */
 			EXPECT_EQ(1, bad_with_bit(1, bit)) TH_LOG("bit %u", bit);

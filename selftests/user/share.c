@@ -513,8 +513,9 @@ TEST_F_TIMEOUT(share, two_memories_never_have_one_name_at_once, 120)
 	 * Check all processes before the first kill.  A process that is killed while it has the
 	 * name leaves the count in @holders too high, which makes other processes exit with 1.
 	 */
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 4; i++) {
 		EXPECT_EQ(0, waitpid(pid[i], &status, WNOHANG)) TH_LOG("%d", status >> 8);
+	}
 	for (i = 0; i < 4; i++)
 		kill(pid[i], SIGKILL);
 	for (i = 0; i < 4; i++)
