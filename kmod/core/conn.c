@@ -511,17 +511,22 @@ static void conn_report_end(struct dat_conn *conn)
 }
 
 /*
- * Stops all other users of a closing connection.  On return no work item and no handler uses the
- * connection, and its work requests have completed.
+ * Stops all other users of a closing connection.  Returns 0 when no work item and no handler uses
+ * the connection, and its work requests have completed.  Otherwise returns the number of jiffies
+ * after which the caller must call again.
  */
-static void conn_quiesce(struct dat_conn *conn)
+static unsigned long conn_quiesce(struct dat_conn *conn)
 {
+	unsigned long delay;
+
 	cancel_delayed_work_sync(&conn->timer);
 	cancel_work_sync(&conn->bind_work);
 	cancel_work_sync(&conn->early_work);
-	conn->dev->ops->conn_quiesce(conn);
+	delay = conn->dev->ops->conn_quiesce(conn);
 	/* Receives that completed during the drain may have queued early_work again. */
-	cancel_work_sync(&conn->early_work);
+	if (!delay)
+		cancel_work_sync(&conn->early_work);
+	return delay;
 }
 
 /**
@@ -555,23 +560,25 @@ static void conn_close_work(struct work_struct *work)
 {
 	struct dat_conn *conn = container_of(work, struct dat_conn, close_work.work);
 	const struct dat_xport_ops *xport = conn->dev->ops;
-	unsigned long delay = xport->conn_wait(conn);
+	unsigned long delay;
 	unsigned int noio;
 
-	if (delay) {
-		queue_delayed_work(dat_close_wq, &conn->close_work, delay);
-		return;
-	}
 	/*
 	 * An allocation in this work must not start I/O to reclaim memory: that I/O might wait for
 	 * pages that this teardown releases.
 	 */
 	noio = memalloc_noio_save();
-	conn_quiesce(conn);
-	dat_psp_leave(&conn->psp);
-	conn_report_end(conn);
-	xport->conn_unbind(conn);
+	delay = conn_quiesce(conn);
+	if (!delay) {
+		dat_psp_leave(&conn->psp);
+		conn_report_end(conn);
+		xport->conn_unbind(conn);
+	}
 	memalloc_noio_restore(noio);
+	if (delay) {
+		queue_delayed_work(dat_close_wq, &conn->close_work, delay);
+		return;
+	}
 
 	/*
 	 * conn_exit() may run after the EP is freed.  The removal of the device waits until

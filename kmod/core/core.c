@@ -29,7 +29,8 @@ int __init dat_core_init(void)
 	/*
 	 * Work items of dat_close_wq wait for devices and for work items of dat_wq.  So they need a
 	 * workqueue of their own.  Its bound keeps the teardowns of a process with thousands of
-	 * connections from taking all processors.
+	 * connections from taking all processors.  A teardown that waits for a peer, or for a time,
+	 * queues its work item again instead of sleeping in one of the places.
 	 */
 	dat_close_wq = alloc_workqueue("dat-close", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS,
 				       CLOSES);

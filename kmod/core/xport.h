@@ -234,11 +234,10 @@ struct dat_handshake {
  * @implied_established: data has arrived, which implies that the handshake of an accepted
  *	connection has succeeded: call dat_conn_established() unless that was done or the
  *	connection is closing; runs in a work item
- * @conn_wait: return the number of jiffies after which the core asks again, if the teardown still
- *	has to wait for a message of the peer; 0 otherwise, and after a second of waiting.  A
- *	teardown that waits thus takes no place in dat_close_wq.
- * @conn_quiesce: disconnect and drain.  On return all work requests have completed and no event can
- *	arrive.
+ * @conn_quiesce: carry out steps of the teardown: disconnect and drain.  Return 0 when all work
+ *	requests have completed and no event can arrive.  Return a number of jiffies if a step has
+ *	to wait; the core calls again after that time, and the teardown takes no place in
+ *	dat_close_wq meanwhile.  A step may sleep only for the device, not for a peer or for a time.
  * @conn_unbind: release the local address, the peer and the connection request; idempotent
  * @conn_exit: release the remaining resources of a connection that has left its EP.  Call
  *	dat_conn_gone() when no handler of the transport runs any more; @conn_exit may return before
@@ -301,8 +300,7 @@ struct dat_xport_ops {
 	int  (*accept)(struct dat_conn *conn, struct dat_cr *cr, void *request);
 	void (*conn_init)(struct dat_conn *conn);
 	void (*implied_established)(struct dat_conn *conn);
-	unsigned long (*conn_wait)(struct dat_conn *conn);
-	void (*conn_quiesce)(struct dat_conn *conn);
+	unsigned long (*conn_quiesce)(struct dat_conn *conn);
 	void (*conn_unbind)(struct dat_conn *conn);
 	void (*conn_exit)(struct dat_conn *conn);
 	void (*path)(struct dat_conn *conn, struct dat_path *path);

@@ -71,7 +71,6 @@ static const struct dat_xport_ops verbs_ops = {
 	.accept		= verbs_accept,
 	.conn_init	= verbs_conn_init,
 	.implied_established = verbs_implied_established,
-	.conn_wait	= verbs_conn_wait,
 	.conn_quiesce	= verbs_conn_quiesce,
 	.conn_unbind	= verbs_conn_unbind,
 	.conn_exit	= verbs_conn_exit,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /* Queue pair of a connection: creation, error events, drain and destruction. */
-#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <rdma/ib_addr.h>
 #include <rdma/rdma_cm.h>
@@ -15,15 +14,16 @@
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
-/* Time limit for the last message of a peer's handshake, and how often a teardown looks for it. */
+/* Time limit for the last message of a peer's handshake. */
 #define CM_EVENT_TIME	HZ
-#define CM_EVENT_WAITS	20
 /* Time limit for a device to send the NAK of a refused request. */
 #define NAK_TIME	(HZ / 10)
 /* Time that a device with DAT_QUIRK_REPLAYS gets to end a request. */
-#define REQUEST_MS	20
+#define REQUEST_TIME	msecs_to_jiffies(20)
 /* Time limit for the device to report the last receive that a QP has taken from the SRQ. */
 #define LAST_WQE_TIME	HZ
+/* Longest time between two looks for an event. */
+#define MAX_DELAY	(HZ / 20UL)
 
 void verbs_path(struct dat_conn *conn, struct dat_path *path)
 {
@@ -81,7 +81,8 @@ static void qp_event(struct ib_event *event, void *context)
 		queue_work(dat_wq, &vc->error_work);
 		break;
 	case IB_EVENT_QP_LAST_WQE_REACHED:
-		complete(&vc->last_wqe);
+		/* Pairs with the acquire in await_last_wqe(). */
+		smp_store_release(&vc->last_wqe, true);
 		break;
 	default:
 		break;
@@ -227,46 +228,47 @@ static bool may_have_received(const struct verbs_conn *vc)
 	return READ_ONCE(vc->established) || vc->conn.passive;
 }
 
-/*
- * Drains a QP with an SRQ.  Receives from the SRQ may still be in flight when the SQ is drained.
- * IB_EVENT_QP_LAST_WQE_REACHED says that the completions of all these receives are in the CQ.  Take
- * the completions before the QP is destroyed, because the destruction removes them from the CQ.
- *
- * A QP that was never in a state to receive has taken no receives from the SRQ, so this function
- * does not wait for the event.
- */
-static void drain_shared(struct verbs_conn *vc)
-{
-	ib_drain_sq(vc->qp);
-	if (may_have_received(vc) && !(vc->conn.dev->quirks & DAT_QUIRK_NO_LAST_WQE))
-		wait_for_completion_timeout(&vc->last_wqe, LAST_WQE_TIME);
-	verbs_take_rest(vc);
-}
-
-/*
- * ib_drain_qp() posts a marker to the SQ and to the RQ.  The SQ always has room for the marker,
- * because verbs_make_qp() has reserved an entry.  The RQ may be full, so wait until the
- * device has flushed a receive.
- */
-static void drain(struct verbs_conn *vc)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-
-	if (vc->conn.ep->srq) {
-		drain_shared(vc);
-		return;
-	}
-	/* If the QP cannot be moved to the error state, give up, as ib_drain_qp() does. */
-	if (ib_modify_qp(vc->qp, &attr, IB_QP_STATE))
-		return;
-	while (rq_full(&vc->conn))
-		usleep_range(50, 200);
-	ib_drain_qp(vc->qp);
-}
-
 static bool is_strangers(const struct verbs_conn *vc)
 {
 	return vc->conn.ep->traits & DAT_EP_STRANGER && !vc->peer_let;
+}
+
+/* Returns the number of jiffies that are left until the current step has taken @limit jiffies. */
+static unsigned long step_left(const struct verbs_conn *vc, unsigned long limit)
+{
+	unsigned long taken = jiffies - vc->step_began;
+
+	return taken < limit ? limit - taken : 0;
+}
+
+/*
+ * Returns the number of jiffies after which a step looks again whether its event has come.  The
+ * delays double, up to MAX_DELAY.  Returns 0 if the step has taken @limit jiffies.
+ */
+static unsigned long step_again(const struct verbs_conn *vc, unsigned long limit)
+{
+	return min(step_left(vc, limit), clamp(jiffies - vc->step_began, 1UL, MAX_DELAY));
+}
+
+/* Waits for a handler that started before the state of the connection became closing. */
+static unsigned long end_handlers(struct verbs_conn *vc)
+{
+	rdma_lock_handler(vc->id);
+	rdma_unlock_handler(vc->id);
+	return 0;
+}
+
+/*
+ * The CM ignores rdma_disconnect() while it waits for the last message of the handshake, so a
+ * teardown waits for a CM event first.  It does not wait for an unauthenticated peer without access
+ * to memory: such a peer would keep its place among the connections for longer.
+ */
+static unsigned long await_cm_event(struct verbs_conn *vc)
+{
+	if (!vc->conn.passive || !dat_conn_was_established(&vc->conn) || is_strangers(vc) ||
+	    READ_ONCE(vc->cm_event_seen))
+		return 0;
+	return step_again(vc, CM_EVENT_TIME);
 }
 
 /*
@@ -277,17 +279,14 @@ static bool is_strangers(const struct verbs_conn *vc)
  * of refused.  When the NAK is sent, the device itself moves the QP to the error state.  A device
  * that does not report the state, such as siw of Linux 6.1, takes all of NAK_TIME.
  */
-static void let_nak_leave(struct verbs_conn *vc)
+static unsigned long let_nak_leave(struct verbs_conn *vc)
 {
-	unsigned long end = jiffies + NAK_TIME;
 	struct ib_qp_attr attr = {};
 	struct ib_qp_init_attr init;
 
-	do {
-		if (ib_query_qp(vc->qp, &attr, IB_QP_STATE, &init) || attr.qp_state == IB_QPS_ERR)
-			return;
-		usleep_range(1000, 2000);
-	} while (time_before(jiffies, end));
+	if (ib_query_qp(vc->qp, &attr, IB_QP_STATE, &init) || attr.qp_state == IB_QPS_ERR)
+		return 0;
+	return step_again(vc, NAK_TIME);
 }
 
 /*
@@ -299,59 +298,120 @@ static void let_nak_leave(struct verbs_conn *vc)
  * connection because of the message that it has just received.  The delay does not help if the peer
  * goes on sending.
  *
- * Peers can provoke these delays, and a teardown that sleeps holds one of the places of
- * dat_close_wq.  So the delays are short, and strangers get none for a NAK.
+ * Peers can provoke these delays.  So the delays are short, and strangers get none for a NAK.
  */
-static void let_request_end(struct verbs_conn *vc)
+static unsigned long let_request_end(struct verbs_conn *vc)
 {
 	if (!may_have_received(vc))
-		return;
+		return 0;
 	if (READ_ONCE(vc->refused) && !is_strangers(vc))
-		let_nak_leave(vc);
-	else if (vc->conn.dev->quirks & DAT_QUIRK_REPLAYS)
-		msleep(REQUEST_MS);
+		return let_nak_leave(vc);
+	if (vc->conn.dev->quirks & DAT_QUIRK_REPLAYS)
+		return step_left(vc, REQUEST_TIME);
+	return 0;
+}
+
+static unsigned long disconnect(struct verbs_conn *vc)
+{
+	rdma_disconnect(vc->id);
+	if (vc->qp)
+		verbs_recv_notify_all(vc);
+	return 0;
 }
 
 /*
- * The CM ignores rdma_disconnect() while it waits for the last message of the handshake, so a
- * teardown waits for a CM event first.  It does not wait for an unauthenticated peer without access
- * to memory: such a peer would keep its place among the connections for longer.
+ * ib_drain_qp() posts a marker to the SQ and to the RQ.  The SQ always has room for the marker,
+ * because verbs_make_qp() has reserved an entry.  The RQ may be full, so wait until the
+ * device has flushed a receive.
  */
-unsigned long verbs_conn_wait(struct dat_conn *conn)
+static unsigned long drain(struct verbs_conn *vc)
 {
-	struct verbs_conn *vc = to_verbs_conn(conn);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	if (!conn->passive || !dat_conn_was_established(conn) || is_strangers(vc) ||
-	    READ_ONCE(vc->cm_event_seen) || vc->waits == CM_EVENT_WAITS)
+	if (vc->conn.ep->srq) {
+		ib_drain_sq(vc->qp);
 		return 0;
-	vc->waits++;
-	return CM_EVENT_TIME / CM_EVENT_WAITS;
+	}
+	/* If the QP cannot be moved to the error state, give up, as ib_drain_qp() does. */
+	if (ib_modify_qp(vc->qp, &attr, IB_QP_STATE))
+		return 0;
+	if (rq_full(&vc->conn))
+		return 1;
+	ib_drain_qp(vc->qp);
+	return 0;
 }
 
-void verbs_conn_quiesce(struct dat_conn *conn)
+/*
+ * Receives from an SRQ may still be in flight when the SQ is drained.  IB_EVENT_QP_LAST_WQE_REACHED
+ * says that the completions of all these receives are in the CQ.
+ *
+ * A QP that was never in a state to receive has taken no receives from the SRQ, and reports no
+ * event.
+ */
+static unsigned long await_last_wqe(struct verbs_conn *vc)
 {
-	struct verbs_conn *vc = to_verbs_conn(conn);
+	if (!vc->conn.ep->srq || !may_have_received(vc) ||
+	    vc->conn.dev->quirks & DAT_QUIRK_NO_LAST_WQE)
+		return 0;
+	/* Pairs with the release in qp_event(): a poll of the CQ finds the completions. */
+	return smp_load_acquire(&vc->last_wqe) ? 0 : step_again(vc, LAST_WQE_TIME);
+}
 
-	/* There is no id if verbs_connect() failed before it created the id. */
-	if (!vc->id)
-		return;
-	/* Wait for a handler that started before the state of the connection became closing. */
-	rdma_lock_handler(vc->id);
-	rdma_unlock_handler(vc->id);
-	if (vc->qp)
-		let_request_end(vc);
-	rdma_disconnect(vc->id);
-	if (!vc->qp)
-		return;
-	verbs_recv_notify_all(vc);
-	drain(vc);
+static unsigned long destroy_qp(struct verbs_conn *vc)
+{
+	/* The destruction of the QP removes its completions from the CQ, so take them before. */
+	if (vc->conn.ep->srq)
+		verbs_take_rest(vc);
 	rdma_destroy_qp(vc->id);
 	/* If the peer disconnected because of an error that error_work reports, report it. */
 	if (cancel_work_sync(&vc->error_work))
 		error_work(&vc->error_work);
 	/* Take the completions of SRQ receives that arrived after the drain. */
-	if (conn->ep->srq)
+	if (vc->conn.ep->srq)
 		verbs_take_rest(vc);
+	return 0;
+}
+
+/**
+ * struct verbs_step - step of a teardown
+ * @run: function that carries the step out.  Returns 0 if the step is done, or the number of
+ *	jiffies after which @run has to be called again.
+ * @needs_qp: flag: a connection without a QP skips the step
+ */
+struct verbs_step {
+	unsigned long	(*run)(struct verbs_conn *vc);
+	bool		needs_qp;
+};
+
+static const struct verbs_step steps[] = {
+	{ end_handlers },
+	{ await_cm_event },
+	{ let_request_end,	.needs_qp = true },
+	{ disconnect },
+	{ drain,		.needs_qp = true },
+	{ await_last_wqe,	.needs_qp = true },
+	{ destroy_qp,		.needs_qp = true },
+};
+
+unsigned long verbs_conn_quiesce(struct dat_conn *conn)
+{
+	struct verbs_conn *vc = to_verbs_conn(conn);
+	unsigned long delay;
+
+	/* There is no id if verbs_connect() failed before it created the id. */
+	if (!vc->id)
+		return 0;
+	for (; vc->step < ARRAY_SIZE(steps); vc->step++) {
+		const struct verbs_step *step = &steps[vc->step];
+
+		if (step->needs_qp && !vc->qp)
+			continue;
+		delay = step->run(vc);
+		if (delay)
+			return delay;
+		vc->step_began = jiffies;
+	}
+	return 0;
 }
 
 void verbs_conn_unbind(struct dat_conn *conn)
@@ -367,6 +427,10 @@ static void exit_work(struct work_struct *work)
 {
 	struct verbs_conn *vc = container_of(work, struct verbs_conn, exit_work.work);
 
+	if (!verbs_cq_stopped(vc)) {
+		queue_delayed_work(dat_close_wq, &vc->exit_work, 1);
+		return;
+	}
 	verbs_cq_destroy(vc);
 	dat_conn_gone(&vc->conn);
 }
@@ -375,17 +439,19 @@ void verbs_conn_exit(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	if (vc->cq && conn->dev->quirks & DAT_QUIRK_CQ_GRACE)
-		queue_delayed_work(dat_close_wq, &vc->exit_work, HZ);
-	else
-		exit_work(&vc->exit_work.work);
+	if (!vc->cq) {
+		dat_conn_gone(conn);
+		return;
+	}
+	verbs_cq_stop(vc);
+	queue_delayed_work(dat_close_wq, &vc->exit_work,
+			   conn->dev->quirks & DAT_QUIRK_CQ_GRACE ? HZ : 1);
 }
 
 void verbs_conn_init(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	init_completion(&vc->last_wqe);
 	INIT_WORK(&vc->error_work, error_work);
 	INIT_DELAYED_WORK(&vc->exit_work, exit_work);
 	verbs_recv_cq_init(vc);

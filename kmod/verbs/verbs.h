@@ -4,7 +4,6 @@
 #ifndef _DAT_VERBS_H
 #define _DAT_VERBS_H
 
-#include <linux/completion.h>
 #include <linux/interrupt.h>
 #include <linux/irq_poll.h>
 #include <rdma/ib_verbs.h>
@@ -109,15 +108,18 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @error_work: work that handles an error event of @qp, because the event may come in hard
  *	interrupt
  * @exit_work: work that destroys the CQs
+ * @readers: RCU grace period after which @iop is not running
+ * @step: number of steps of the teardown that are done
+ * @step_began: time in jiffies when the current step of the teardown began
  * @cm_event_seen: flag: rdma_cm has reported an event of @id; never cleared; the teardown reads it
  *	without a lock
- * @waits: number of times that the teardown has waited for @cm_event_seen
  * @established: flag: rdma_cm has reported ESTABLISHED, so @qp can receive; never cleared; the
  *	teardown reads it without a lock
  * @routed: flag: rdma_cm has resolved the route to the peer; protected by the handler lock of @id
  * @prepared: flag: the active side has made @qp and posted the receives; protected by the handler
  *	lock of @id
- * @last_wqe: completion; done when @qp is in error and takes no more receives from the SRQ
+ * @last_wqe: flag: @qp is in error and takes no more receives from the SRQ; never cleared; the
+ *	teardown reads it without a lock
  * @peer_qpn: queue pair number of the peer; 0 with iWARP; set before ESTABLISHED
  * @peer_let: flag: verbs_allow_peer() has succeeded; constant once the connection is closing
  * @refused: flag: the device has refused a request of the peer; never cleared; the teardown reads
@@ -136,12 +138,14 @@ struct verbs_conn {
 	struct tasklet_struct	recv_task;
 	struct work_struct	error_work;
 	struct delayed_work	exit_work;
+	unsigned long		readers;
+	u32			step;
+	unsigned long		step_began;
 	bool			cm_event_seen;
-	u32			waits;
 	bool			established;
 	bool			routed;
 	bool			prepared;
-	struct completion	last_wqe;
+	bool			last_wqe;
 	u32			peer_qpn;
 	bool			peer_let;
 	bool			refused;
@@ -223,8 +227,7 @@ int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);
 /* qp.c */
 int verbs_make_qp(struct dat_conn *conn);
 void verbs_conn_init(struct dat_conn *conn);
-unsigned long verbs_conn_wait(struct dat_conn *conn);
-void verbs_conn_quiesce(struct dat_conn *conn);
+unsigned long verbs_conn_quiesce(struct dat_conn *conn);
 void verbs_conn_unbind(struct dat_conn *conn);
 void verbs_conn_exit(struct dat_conn *conn);
 void verbs_path(struct dat_conn *conn, struct dat_path *path);
@@ -235,6 +238,8 @@ int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);
 
 /* cq.c */
 int verbs_cq_create(struct verbs_conn *vc, u32 entries);
+void verbs_cq_stop(struct verbs_conn *vc);
+bool verbs_cq_stopped(const struct verbs_conn *vc);
 void verbs_cq_destroy(struct verbs_conn *vc);
 int verbs_take(struct dat_conn *conn);
 void verbs_take_rest(struct verbs_conn *vc);

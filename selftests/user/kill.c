@@ -492,4 +492,159 @@ TEST_F_TIMEOUT(files, few_end_at_the_same_time, 120)
 	EXPECT_EQ(ENDS_AT_ONCE, most);
 }
 
+/* --- teardowns that wait ------------------------------------------------------------ */
+
+#define CLOSES		12	/* connections, each with two teardowns */
+#define WORKERS		512
+
+/* A thread of a workqueue: whether it runs a teardown, and the timer that it has set meanwhile. */
+struct worker {
+	int	pid;
+	int	in;
+	char	timer[32];
+};
+
+static struct worker *worker_of(struct worker *w, const char *line)
+{
+	const char *at = strstr(line, " [");
+	int pid;
+
+	while (at && at > line && at[-1] != '-')
+		at--;
+	pid = at ? atoi(at) : 0;
+	while (w->pid && w->pid != pid)
+		w++;
+	w->pid = pid;
+	return w;
+}
+
+/* Returns whether the timer of an event wakes the thread that has set it. */
+static int sleeps(const char *line)
+{
+	return strstr(line, "function=process_timeout") || strstr(line, "function=hrtimer_wakeup");
+}
+
+/* Returns how many of the timers that teardowns have set the @line of the log shows as expired. */
+static int expired(const struct worker *w, const char *line)
+{
+	int n = 0;
+
+	for (; w->pid; w++)
+		n += w->in && w->timer[0] && strstr(line, w->timer);
+	return n;
+}
+
+/*
+ * Returns how often the recorded teardowns have slept until a timer expired.  Sets *@begun to the
+ * number of work items of these teardowns.
+ */
+static int slept(int *begun)
+{
+	static struct worker workers[WORKERS];
+	FILE *f = fopen(TRACE_DIR "/trace", "r");
+	const char *timer;
+	struct worker *w;
+	char line[512];
+	int n = 0;
+
+	*begun = 0;
+	memset(workers, 0, sizeof(workers));
+	while (f && fgets(line, sizeof(line), f)) {
+		timer = strstr(line, "timer=");
+		if (strstr(line, "expire_entry")) {
+			n += expired(workers, line);
+		} else if (strstr(line, "function conn_close_work")) {
+			w = worker_of(workers, line);
+			w->in = !!strstr(line, "execute_start");
+			w->timer[0] = 0;
+			*begun += w->in;
+		} else if (timer && sleeps(line)) {
+			w = worker_of(workers, line);
+			snprintf(w->timer, sizeof(w->timer), "%.*s", (int)strcspn(timer, " "),
+				 timer);
+		}
+	}
+	if (f)
+		fclose(f);
+	return n;
+}
+
+FIXTURE(teardown) {
+	struct t_pair p;
+	struct t_srq srq;
+	struct t_evd evd[2];
+	struct t_ep ep[CLOSES][2];
+};
+
+FIXTURE_SETUP(teardown)
+{
+	struct t_pair *p = &self->p;
+	int i, k;
+
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_srq(&p->f, p->pz, T_QUEUE, &self->srq));
+	for (k = 0; k < 2; k++)
+		ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 1024,
+				   &self->evd[k]));
+	for (i = 0; i < CLOSES; i++) {
+		for (k = 0; k < 2; k++)
+			ASSERT_EQ(0, t_ep(&p->f, p->pz, &self->evd[k],
+					  i % 3 == 1 && !k ? self->srq.id : 0, i, &self->ep[i][k]));
+		ASSERT_EQ(0, t_connect_eps(p, self->ep[i], self->evd));
+	}
+	if (trace_start())
+		SKIP(return, "no tracefs");
+}
+
+FIXTURE_TEARDOWN(teardown)
+{
+	trace_end();
+	t_pair_close(&self->p);
+}
+
+/* Close connection @i: with a full receive queue, with an SRQ, or by a message that is too long. */
+static int close_busy(FIXTURE_DATA(teardown) *self, int i)
+{
+	uint64_t addr = (uintptr_t)self->p.mem.va;
+	uint32_t lkey = self->p.mem.lkey;
+	int ret = 0, n;
+
+	if (i % 3 == 1)
+		return t_disconnect(&self->p.f, &self->ep[i][0], 0);
+	for (n = 0; n < T_QUEUE && !ret; n++)
+		ret = t_recv(&self->ep[i][0].rq, n, addr, lkey, 64);
+	if (ret)
+		return ret;
+	return i % 3 ? t_send(&self->ep[i][1], 0, addr, lkey, 4096) :
+		       t_disconnect(&self->p.f, &self->ep[i][0], 0);
+}
+
+/*
+ * The teardowns of all processes share a bounded number of places.  If a teardown slept for a time
+ * in such a place, thousands of connections would delay those of others by many seconds.
+ */
+TEST_F_TIMEOUT(teardown, that_waits_does_not_sleep_in_its_place, 60)
+{
+	static const char *const events[] = {
+		"workqueue/workqueue_execute_start", "workqueue/workqueue_execute_end",
+		"timer/timer_start", "timer/timer_expire_entry",
+		"timer/hrtimer_start", "timer/hrtimer_expire_entry",
+	};
+	unsigned int count[16], i;
+	int begun, n;
+
+	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		ASSERT_EQ(0, trace_on(events[i], "0"));
+	for (i = 0; i < CLOSES; i++)
+		ASSERT_EQ(0, close_busy(self, i));
+	for (i = 0; i < 2 * CLOSES; i++)
+		ASSERT_NE(0, t_end(&self->evd[i % 2], count));
+	trace_put("tracing_on", "0");
+	n = slept(&begun);
+	trace_put("tracing_on", "1");
+	EXPECT_LE(2 * CLOSES, begun);
+	/* irq_poll may sleep for a jiffy, if a softirq still polls the CQ at the end. */
+	EXPECT_GE(CLOSES / 4, n);
+}
+
 TEST_HARNESS_MAIN
