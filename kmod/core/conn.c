@@ -174,7 +174,7 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 			return true;
 		list_del(&slot->early);
 		/*
-		 * The connection has ended: report a successful receive as flushed, but keep the
+		 * The handshake has failed: report a successful receive as flushed, but keep the
 		 * status of a failed receive.
 		 */
 		if (flushed && slot->status == DAT_ST_SUCCESS)
@@ -182,6 +182,34 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 		dat_complete_recv(conn, slot, slot->status);
 	}
 	return false;
+}
+
+/*
+ * Reports a slice of the receives that completed before ESTABLISHED.  If more are left, early_work
+ * calls this function again.  A process that posts receives while its peer sends could keep a loop
+ * going, and rdma_cm has one worker for the host.  Receives that complete meanwhile are added to
+ * the end of conn->early, because conn->live is still false.
+ */
+static void conn_go_live(struct dat_conn *conn)
+{
+	lockdep_assert_held(&conn->ep->lock);
+	if (conn_replay(conn, false, DAT_SLICE)) {
+		queue_work(dat_wq, &conn->early_work);
+		return;
+	}
+	conn->live = true;
+	/*
+	 * A receive that has failed closes the connection.  A closing connection must not join the
+	 * list of the EVD.
+	 */
+	if (dat_conn_is_open(conn))
+		dat_solicited_join(conn);
+	/*
+	 * One slice, because this thread serves all users.  If receives are left in the ring then,
+	 * those of the slice are in flight, and the completion of one runs the pump again.
+	 */
+	dat_queue_pump_rq(conn);
+	dat_conn_progress(conn);
 }
 
 /**
@@ -207,25 +235,7 @@ void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 	conn_set_state(conn, DAT_CONN_ESTABLISHED);
 	dat_ep_set_state(ep, DAT_EP_CONNECTED);
 	conn_event(ep, DAT_EV_ESTABLISHED, h->pd_len);
-	/*
-	 * dat_ep_cond_resched() drops ep->lock for a moment.  Receives that complete meanwhile are
-	 * added to the end of conn->early, because conn->live is still false.
-	 */
-	while (conn_replay(conn, false, DAT_SLICE))
-		dat_ep_cond_resched(ep);
-	conn->live = true;
-	/*
-	 * The connection may have been closed while ep->lock was dropped.  A closing connection
-	 * must not join the list of the EVD.
-	 */
-	if (dat_conn_is_open(conn))
-		dat_solicited_join(conn);
-	/*
-	 * One slice, because this thread serves all users.  If receives are left in the ring then,
-	 * those of the slice are in flight, and the completion of one runs the pump again.
-	 */
-	dat_queue_pump_rq(conn);
-	dat_conn_progress(conn);
+	conn_go_live(conn);
 out:
 	spin_unlock_bh(&ep->lock);
 	dat_psp_leave(&conn->psp);
@@ -463,8 +473,13 @@ static void conn_bind_work(struct work_struct *work)
 static void conn_early_work(struct work_struct *work)
 {
 	struct dat_conn *conn = container_of(work, struct dat_conn, early_work);
+	struct dat_ep *ep = conn->ep;
 
 	conn->dev->ops->implied_established(conn);
+	spin_lock_bh(&ep->lock);
+	if (dat_conn_is_open(conn) && !conn->live)
+		conn_go_live(conn);
+	spin_unlock_bh(&ep->lock);
 }
 
 /*
@@ -475,7 +490,8 @@ static bool conn_flush(struct dat_conn *conn, struct dat_flush *f)
 {
 	struct dat_ep *ep = conn->ep;
 
-	if (conn_replay(conn, true, DAT_SLICE) || dat_queue_flush_silent(conn))
+	if (conn_replay(conn, !dat_conn_was_established(conn), DAT_SLICE) ||
+	    dat_queue_flush_silent(conn))
 		return true;
 	dat_queue_fail_one(ep, &ep->rq, &conn->rq_failed);
 	dat_queue_flush_bind(conn);

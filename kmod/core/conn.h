@@ -107,7 +107,8 @@ enum dat_conn_state {
  * @rq_slots: array of the kernel's records of posted receives, one per RQ entry
  * @close_work: work that tears the connection down; queued once, then again by itself while
  *	ops->conn_quiesce() asks for it
- * @early_work: work that lets the transport report ESTABLISHED; see dat_conn_imply_established()
+ * @early_work: work that lets the transport report ESTABLISHED, see dat_conn_imply_established(),
+ *	and reports the receives in @early that dat_conn_established() has left
  * @bind_work: work that puts the binding of @bind into effect, after its registration
  * @timer: timeout of the handshake: chosen by the consumer that connects, or by the module
  *	parameter accept_timeout
