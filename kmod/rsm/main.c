@@ -15,6 +15,15 @@ static unsigned int rsm_node_id;
 module_param_named(node_id, rsm_node_id, uint, 0444);
 MODULE_PARM_DESC(node_id, "RSM node id of the first network namespace, 0 to 64 (0)");
 
+/*
+ * Number of contexts that end at the same time because an address space has ended.  A process may
+ * have thousands of files.  An end waits for transfers, and for teardowns of connections in
+ * serve_wq and in dat_close_wq; it waits for no other end.  It waits for peers until
+ * ctx->drain_deadline, so ends that were queued together wait no longer than one of these.  A file
+ * that is closed does not wait for the bound.
+ */
+#define CTX_ENDS	16
+
 static unsigned int rsm_net_id;
 
 struct workqueue_struct *rsm_wq, *rsm_end_wq;
@@ -61,10 +70,10 @@ static int __init rsm_init(void)
 
 	if (rsm_node_id > DAT_RSM_MAX_NODE)
 		return -EINVAL;
-	rsm_end_wq = alloc_workqueue("dat-rsm-end", WQ_UNBOUND | WQ_MEM_RECLAIM,
-				     WQ_UNBOUND_MAX_ACTIVE);
+	rsm_end_wq = alloc_workqueue("dat-rsm-end", WQ_UNBOUND | WQ_MEM_RECLAIM, CTX_ENDS);
 	if (!rsm_end_wq)
 		return ret;
+	/* Work items of rsm_wq wait neither for peers nor for other work items. */
 	rsm_wq = alloc_workqueue("dat-rsm-conn", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rsm_wq)
 		goto err_end_wq;

@@ -168,7 +168,7 @@ bool rsm_msg_rebind_pending(struct rsm_conn *conn)
 	return READ_ONCE(conn->rebind_pending);
 }
 
-static bool msg_drained(struct rsm_conn *conn)
+bool rsm_msg_drained(struct rsm_conn *conn)
 {
 	bool settled;
 
@@ -183,7 +183,7 @@ void rsm_msg_drain(struct rsm_conn *conn, unsigned long until)
 	long left = until - jiffies;
 
 	if (left > 0)
-		wait_event_timeout(conn->wq, msg_drained(conn), left);
+		wait_event_timeout(conn->wq, rsm_msg_drained(conn), left);
 }
 
 void rsm_msg_completed(struct rsm_conn *conn)
@@ -321,13 +321,19 @@ static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
 void rsm_msg_inbox(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
+	unsigned int left = RSM_CONN_RECVS;
 	struct rsm_received r;
 
 	mutex_lock(&conn->end_lock);
-	while (READ_ONCE(conn->state) != RSM_CONN_ENDED && msg_next(conn, &r))
+	while (left && READ_ONCE(conn->state) != RSM_CONN_ENDED && msg_next(conn, &r)) {
 		if (!msg_process(conn, &r))
 			rsm_conn_hang_up(conn);
+		left--;
+	}
 	mutex_unlock(&conn->end_lock);
+	/* A peer that goes on sending must not keep the place in the workqueue. */
+	if (!left)
+		queue_work(rsm_wq, &conn->inbox_work);
 }
 
 /*

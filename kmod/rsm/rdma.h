@@ -301,7 +301,9 @@ struct rsm_received {
  * @answered: flag: the transport was connected, or the peer's host has rejected the connection;
  *	@end_lock, but rsm/remote.c reads the flag without the lock
  * @proof_received: exporter: flag: a PROOF has arrived; @end_lock
- * @end_work: exporter: work that ends a connection which has been removed from export->peers
+ * @end_work: exporter: work that ends a connection which has been removed from export->peers;
+ *	queues itself again while the peer has events to acknowledge
+ * @drain_deadline: exporter: time until which @end_work waits for these acknowledgments, in jiffies
  * @end_lock: mutex of the transition to RSM_CONN_ENDED, and of the creation of @ep
  * @ep: endpoint, or NULL
  * @evd: EVD of the endpoint's requests and receives
@@ -363,7 +365,8 @@ struct rsm_conn {
 	struct rsm_transcript		transcript;
 	bool				answered;
 	bool				proof_received;
-	struct work_struct		end_work;
+	struct delayed_work		end_work;
+	unsigned long			drain_deadline;
 	struct mutex			end_lock;	/* RSM_CONN_ENDED, ep */
 	DAT_EP_HANDLE			ep;
 	DAT_EVD_HANDLE			evd;
@@ -527,7 +530,10 @@ int rsm_msg_tell(struct rsm_conn *conn, bool single);
 bool rsm_msg_rebind(struct rsm_conn *conn, u32 rkey, u64 addr);
 bool rsm_msg_rebind_pending(struct rsm_conn *conn);
 
-/* Waits until the peer has acknowledged all events, or until @until, a time in jiffies. */
+/* Returns true if the peer has acknowledged all events, or if the connection is not up. */
+bool rsm_msg_drained(struct rsm_conn *conn);
+
+/* Waits until rsm_msg_drained() returns true, or until @until, a time in jiffies. */
 void rsm_msg_drain(struct rsm_conn *conn, unsigned long until);
 
 /**

@@ -23,15 +23,25 @@ static unsigned int rsm_max_importers = 256;
 module_param_named(max_importers, rsm_max_importers, uint, 0644);
 MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
 
+/* Largest number of connections that end at the same time: as many as dat.ko tears down. */
+#define SERVE_ENDS	64
+
+/* Time limit for a peer to acknowledge the events that were sent to it, in jiffies. */
+#define DRAIN_TIME	HZ
+/* Interval of the looks for that acknowledgment. */
+#define DRAIN_DELAY	(HZ / 50)
+
 /*
- * Workqueue for the teardown of connections.  A teardown waits for works on dat_wq and rsm_wq, so
- * it must not run on those workqueues.
+ * Workqueue for the teardown of connections.  A teardown waits for works on dat_wq, dat_close_wq
+ * and rsm_wq, so it must not run on those workqueues.  It waits for no other teardown of this
+ * workqueue.  A teardown that waits for its peer queues its work again, so peers that do not
+ * acknowledge take none of the places.
  */
 static struct workqueue_struct *serve_wq;
 
 int rsm_serve_init(void)
 {
-	serve_wq = alloc_workqueue("dat-rsm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	serve_wq = alloc_workqueue("dat-rsm", WQ_UNBOUND | WQ_MEM_RECLAIM, SERVE_ENDS);
 	return serve_wq ? 0 : -ENOMEM;
 }
 
@@ -42,10 +52,13 @@ void rsm_serve_exit(void)
 
 static void serve_end_work(struct work_struct *work)
 {
-	struct rsm_conn *conn = container_of(work, struct rsm_conn, end_work);
+	struct rsm_conn *conn = container_of(to_delayed_work(work), struct rsm_conn, end_work);
 	struct rsm_export *exp = conn->owner;
 
-	rsm_msg_drain(conn, jiffies + HZ);
+	if (!rsm_msg_drained(conn) && time_before(jiffies, conn->drain_deadline)) {
+		queue_delayed_work(serve_wq, &conn->end_work, DRAIN_DELAY);
+		return;
+	}
 	rsm_conn_end(conn);
 	if (conn->granted) {
 		rsm_users_count(exp->obj.ctx, true, -1);
@@ -72,7 +85,8 @@ static void serve_drop(struct rsm_conn *conn)
 {
 	serve_leave_unproven(conn);
 	list_del_init(&conn->entry);
-	queue_work(serve_wq, &conn->end_work);
+	conn->drain_deadline = jiffies + DRAIN_TIME;
+	queue_delayed_work(serve_wq, &conn->end_work, 0);
 }
 
 static void serve_events(struct rsm_conn *conn, bool single, u32 events)
@@ -318,7 +332,7 @@ static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_
 	*err = rsm_conn_make(ctlr, &serve_ops, NULL, 0, &conn);
 	if (*err)
 		return NULL;
-	INIT_WORK(&conn->end_work, serve_end_work);
+	INIT_DELAYED_WORK(&conn->end_work, serve_end_work);
 	conn->known = asked->known;
 	conn->lane = asked->lane;
 	conn->trusts = asked->g.flags & cpu_to_be16(RSM_GREETING_TRUSTS);

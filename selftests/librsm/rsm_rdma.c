@@ -20,6 +20,7 @@
 #include "rsm_node.h"
 #include "rsm_peer.h"
 #include "adapter.h"
+#include "tracefs.h"
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
 #define NODE_DEAF	61		/* node at a local address where nobody listens */
@@ -1183,6 +1184,29 @@ TEST_F(rdma, who_does_not_answer_a_rebind_is_thrown_out)
 	m[0] = 'n';
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_get(p->imp, 0, &c, 1));
 	EXPECT_EQ('n', c);
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
+}
+
+/*
+ * The ends of connections share a bounded number of places.  An end that waits for the peer must
+ * look again and again, and take no place meanwhile.
+ */
+TEST_F(rdma, a_peer_that_acknowledges_nothing_takes_no_place_of_connections_that_end)
+{
+	struct r_pair *p = &self->p;
+	static char log[1 << 16];
+	struct peer_grant a;
+
+	if (trace_start())
+		SKIP(return, "no tracefs");
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
+	ASSERT_EQ(0, trace_on("workqueue/workqueue_execute_start", "0"));
+	/* The peer gets this event, and sends no ACK. */
+	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->exp, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
+	EXPECT_LT(2, trace_read(log, sizeof(log), "function serve_end_work"));
+	trace_end();
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
 }
 
