@@ -227,8 +227,10 @@ static bool srq_take(struct dat_srq *srq, bool poster)
  * consumer, which has posted the buffers.  Returns true if a whole slice has been taken, so that
  * more buffers may be left.
  *
- * If @poster is false, a whole slice consists of valid buffers, so a completion will run the pump
- * again.  Other buffers that are left in the ring wait for a kick.
+ * If @poster is false, a whole slice has at most one invalid buffer, so the completion of another
+ * will run the pump again.  Buffers behind an invalid one are left in the ring, whatever
+ * dat_queue_arm() returns: the event of dat_srq_report_bad(), which follows, makes the consumer
+ * kick.  If that event is lost in a full EVD, the next post has to kick.
  */
 static bool srq_pump(struct dat_srq *srq, bool poster)
 {

@@ -317,4 +317,48 @@ TEST_F_TIMEOUT(srq, a_buffer_whose_memory_is_gone_gives_its_place_back, 60)
 		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(srq, 1, &seg, a_cookie(i)));
 }
 
+/*
+ * 8 buffers are at the device.  The memory of the next 8 buffers is freed, so each message lets the
+ * driver drop one of these, and no message is left that would let it take the valid buffers behind.
+ */
+TEST_F_TIMEOUT(srq, the_event_about_a_bad_buffer_makes_the_buffers_behind_it_available, 60)
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64), gone;
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_EP_HANDLE in, out;
+	DAT_SRQ_HANDLE srq;
+	struct a_mem mem;
+	DAT_EVENT event;
+	uint64_t cookie;
+	int i;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(p->ia, p->pz, &srq_attr, &srq));
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_resize(srq, 32));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create_with_srq(p->ia, p->pz, p->evd[0], p->evd[0],
+						      p->evd[0], srq, &attr, &in));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1],
+					     &attr, &out));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, out, in, p->evd[1], p->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 4096, DAT_MEM_PRIV_ALL_FLAG, &mem));
+	gone = a_seg(&mem, 0, 64);
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_srq_post_recv(srq, 1, i / 8 == 1 ? &gone : &seg,
+							 a_cookie(i)));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_free(mem.lmr));
+	for (i = 0; i < 20; i++) {
+		if (i == 8) {
+			i = 16;
+			ASSERT_EQ(1, a_event(p->async, A_WAIT_US, &event));
+			EXPECT_EQ(srq, event.event_data.asynch_error_event_data.dat_handle);
+		}
+		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(out, 1, &seg, a_cookie(i), 0));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], &cookie, NULL));
+		EXPECT_EQ(i, cookie);
+	}
+	expect_counts(_metadata, srq, 0, 0);
+}
+
 TEST_HARNESS_MAIN

@@ -123,6 +123,13 @@ static inline int du_queue_push(struct du_queue *q)
 	return 0;
 }
 
+/* Make the driver take entries that are in the ring.  The caller needs no lock. */
+static inline void du_queue_kick(const struct du_queue *q)
+{
+	__atomic_fetch_or(q->dirty, q->bit, __ATOMIC_SEQ_CST);
+	ioctl(q->fd, DAT_IOC_KICK, 0);
+}
+
 /*
  * struct du_events - the event ring of an EVD
  * @head: number of events consumed so far; written under the lock of the EVD

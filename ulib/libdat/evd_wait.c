@@ -95,6 +95,21 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
 }
 
 /*
+ * Returns whether the driver reports that it has dropped a malformed buffer of an SRQ.  The buffers
+ * behind it may stay in the ring until a kick.
+ */
+static int is_malformed_buffer(const struct dat_eqe *eqe)
+{
+	return eqe->type == DAT_EV_ASYNC_INTERNAL && eqe->status == DAT_SRQ_REASON_OTHER;
+}
+
+/* Returns whether evd_translate() looks up an object that the event names. */
+static int evd_looks_up(const struct dat_eqe *eqe)
+{
+	return eqe->type == DAT_EV_CR || is_malformed_buffer(eqe);
+}
+
+/*
  * Do the first part of the work for an event that is not a DTO.  Called before the head advances.
  * @eqe is a copy of the event, because evd_translate() reads @eqe after the head has advanced.
  */
@@ -107,9 +122,10 @@ static void __attribute__((noinline)) evd_take_other(struct udat_evd *evd,
 	else if (eqe->type >= DAT_EV_ESTABLISHED && eqe->type <= DAT_EV_UNREACHABLE)
 		to_connection(evd, eqe, event);
 	/*
-	 * Prevent the reuse of freed slots until evd_translate() has looked up the service point.
+	 * Prevent the reuse of freed slots until evd_translate() has looked up the service point or
+	 * the SRQ.
 	 */
-	if (eqe->type == DAT_EV_CR)
+	if (evd_looks_up(eqe))
 		__atomic_fetch_add(&evd->translating, 1, __ATOMIC_ACQ_REL);
 }
 
@@ -145,14 +161,17 @@ static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
 
 	if (eqe->type == DAT_EV_CR) {
 		to_cr(evd, eqe, event);
-		__atomic_fetch_sub(&evd->translating, 1, __ATOMIC_ACQ_REL);
 	} else if (eqe->type == DAT_EV_SOFTWARE) {
 		event->event_data.software_event_data.pointer =
 			(DAT_PVOID)(uintptr_t)eqe->cookie;
 	} else if (eqe->type >= DAT_EV_ASYNC_OVERFLOW) {
 		async->dat_handle = (DAT_HANDLE)(uintptr_t)eqe->owner;
 		async->reason = eqe->status;
+		if (is_malformed_buffer(eqe))
+			udat_srq_kick(async->dat_handle);
 	}
+	if (evd_looks_up(eqe))
+		__atomic_fetch_sub(&evd->translating, 1, __ATOMIC_ACQ_REL);
 }
 
 /*

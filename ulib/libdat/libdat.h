@@ -206,8 +206,8 @@ struct udat_spin {
  * @waiting: flag: a thread is in dat_evd_wait(), or frees the EVD; dat_evd_dequeue() reads the flag
  *	without the lock
  * @unwaitable: flag: dat_evd_wait() is refused
- * @translating: number of dequeued connection requests whose service point is being looked up;
- *	while not 0, no deferred slot is freed; atomic
+ * @translating: number of dequeued events whose service point or SRQ is being looked up; while not
+ *	0, no deferred slot is freed; atomic
  * @feeds: number of streams of each kind that feed the EVD
  * @spin: state of the spinning before a sleep; owned by the waiter
  * @busy_us: time in microseconds for which the driver polls the device when the ring is empty;
@@ -531,6 +531,7 @@ void udat_ep_unfeed(const struct udat_ep *ep);
 DAT_COUNT udat_ep_recvs(const struct udat_ep *ep);
 void udat_ep_unmap(struct udat_ep *ep);
 void udat_srq_unmap(struct udat_srq *srq);
+void udat_srq_kick(DAT_HANDLE srq_handle);
 DAT_EP_STATE udat_ep_state(const struct udat_ep *ep);
 struct udat_ep *udat_ep_tentative(struct udat_ia *ia);
 void udat_ep_discard(struct udat_ep *ep);

@@ -14,6 +14,19 @@ void udat_srq_unmap(struct udat_srq *srq)
 	udat_span_unmap(m, &srq->submit);
 }
 
+/*
+ * Make the driver take the buffers that are in the ring.  @srq_handle may name no SRQ, or one that
+ * another thread frees.  So this function accesses none of the SRQ's pages, and a kick of a queue
+ * that does not exist has no effect.
+ */
+void udat_srq_kick(DAT_HANDLE srq_handle)
+{
+	struct udat_srq *srq = udat_srq(srq_handle);
+
+	if (srq)
+		du_queue_kick(&srq->rq);
+}
+
 /* Use the ring in @submit.  The ring has @entries RQEs and begins at @offset. */
 static void srq_use_ring(struct udat_srq *srq, struct udat_span submit, uint32_t offset,
 			 uint32_t entries)
