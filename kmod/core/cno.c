@@ -6,9 +6,9 @@
  */
 #include <linux/poll.h>
 
-#include "device.h"
 #include "core/dat.h"
 #include "core/evd.h"
+#include "lib/device.h"
 
 /**
  * dat_cno_create() - make a consumer notification object

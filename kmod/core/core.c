@@ -5,6 +5,7 @@
 
 #include "core/dat.h"
 #include "core/lmr.h"
+#include "lib/device.h"
 
 #define CLOSES	64	/* largest number of teardowns at the same time */
 

@@ -76,7 +76,7 @@
 #include "core/abi.h"
 #include "core/pool.h"
 #include "core/xport.h"
-#include "region.h"
+#include "lib/region.h"
 
 /* Range of the ids of objects (ia->objs) and of chunks of shared memory (pool->ids). */
 #define DAT_ID_LIMIT	XA_LIMIT(1, (1 << DAT_ID_BITS) - 1)
@@ -275,10 +275,6 @@ extern unsigned int dat_ring_start;
 
 int dat_core_init(void);
 void dat_core_exit(void);
-
-/* mapping.c */
-int dat_mapping_init(void);
-void dat_mapping_exit(void);
 
 /* adapter.c */
 struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool usable);

@@ -7,12 +7,12 @@
 #include <linux/log2.h>
 #include <linux/poll.h>
 
-#include "device.h"
 #include "core/dat.h"
 #include "core/evd.h"
 #include "core/ring.h"
 #include "core/stats.h"
 #include "core/trace.h"
+#include "lib/device.h"
 
 /**
  * dat_evd_create() - make an event dispatcher

@@ -28,7 +28,7 @@
 #include "core/dat.h"
 #include "core/face.h"
 #include "core/locked.h"
-#include "device.h"
+#include "lib/device.h"
 
 /**
  * struct locked_user - memory of queues that is charged to a user; exists while it is not 0

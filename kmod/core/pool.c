@@ -17,7 +17,7 @@
 #include "core/abi.h"
 #include "core/dat.h"
 #include "core/pool.h"
-#include "region.h"
+#include "lib/region.h"
 
 #define DAT_CHUNK_MIN	SZ_64K
 #define DAT_CHUNK_MAX	SZ_2M

@@ -10,7 +10,7 @@
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
 
-#include "device.h"
+#include "lib/device.h"
 #include "rsm/rsm.h"
 
 /* First members of the argument structure of every RSM ioctl. */

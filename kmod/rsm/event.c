@@ -7,7 +7,7 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 
-#include "device.h"
+#include "lib/device.h"
 #include "rsm/rsm.h"
 
 static void obj_set_pending(struct rsm_obj *obj, u32 pending)

@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "device.h"
+#include "lib/device.h"
 #include "rsm/rdma.h"
 
 #define SEGID_FIRST	0x400000U	/* lower ids are reserved */

@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "device.h"
+#include "lib/device.h"
 #include "rsm/rsm.h"
 
 static int file_open(struct inode *inode, struct file *filp)

@@ -12,7 +12,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "device.h"
+#include "lib/device.h"
 #include "rsm/ring.h"
 
 #define IO_WORDS	32	/* u64 in a buffer */

@@ -8,7 +8,7 @@
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 
-#include "device.h"
+#include "lib/device.h"
 #include "rsm/rdma.h"
 
 #define NODES_FLAGS	(DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL | DAT_RSM_NODES_KEY | \

@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "device.h"
+#include "lib/device.h"
 #include "rsm/rsm.h"
 
 #define ID_LIMIT	XA_LIMIT(1, RSM_SLOTS)

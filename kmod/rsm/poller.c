@@ -4,7 +4,7 @@
 #include <linux/sched.h>
 #include <rdma/dat_ioctl.h>
 
-#include "device.h"
+#include "lib/device.h"
 #include "rsm/ring.h"
 
 static struct rsm_ctx *ctx_of(const struct dat_poller *p)

@@ -13,7 +13,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "device.h"
+#include "lib/device.h"
 #include "rsm/ring.h"
 
 static unsigned int ring_start;

@@ -54,9 +54,9 @@
 #include <linux/xarray.h>
 #include <rdma/dat_rsm.h>
 
-#include "device.h"
-#include "poller.h"
-#include "region.h"
+#include "lib/device.h"
+#include "lib/poller.h"
+#include "lib/region.h"
 
 /* Largest segment, in bytes. */
 #define RSM_MAX_LENGTH	BIT_ULL(40)

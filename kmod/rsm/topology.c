@@ -8,7 +8,7 @@
 #include <linux/workqueue.h>
 #include <net/ipv6.h>
 
-#include "device.h"
+#include "lib/device.h"
 #include "rsm/rdma.h"
 
 /**

@@ -4,10 +4,10 @@
 #include <linux/file.h>
 #include <linux/log2.h>
 
-#include "device.h"
 #include "core/dat.h"
 #include "core/evd.h"
 #include "core/ring.h"
+#include "lib/device.h"
 #include "user/file.h"
 
 static void evd_fill(struct dat_evd_create *arg, struct dat_evd *evd)

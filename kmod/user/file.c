@@ -9,12 +9,12 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "device.h"
 #include "core/dat.h"
 #include "core/ep.h"
 #include "core/queue.h"
 #include "core/srq.h"
 #include "core/trace.h"
+#include "lib/device.h"
 #include "user/file.h"
 
 #define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */

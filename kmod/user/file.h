@@ -15,10 +15,10 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
-#include "poller.h"
 #include "core/dat.h"
 #include "core/face.h"
 #include "core/ring.h"
+#include "lib/poller.h"
 
 /**
  * struct dat_file - open file of /dev/dat

@@ -10,7 +10,6 @@
 #include <linux/uaccess.h>
 
 #include "compat.h"
-#include "device.h"
 #include "core/conn.h"
 #include "core/dat.h"
 #include "core/ep.h"
@@ -19,6 +18,7 @@
 #include "core/psp.h"
 #include "core/rmr.h"
 #include "core/srq.h"
+#include "lib/device.h"
 #include "user/file.h"
 
 /* What an operation requires of the file's IA. */

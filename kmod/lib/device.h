@@ -29,6 +29,9 @@
  */
 struct inode *dat_mapping_alloc(void);
 
+int dat_mapping_init(void);
+void dat_mapping_exit(void);
+
 int dat_sleep(u64 deadline_ns);
 
 /* The kernel nests user namespaces at most 33 deep. */

@@ -7,7 +7,7 @@
 #include <linux/vmalloc.h>
 
 #include "compat.h"
-#include "region.h"
+#include "lib/region.h"
 
 int dat_region_alloc(struct dat_region *r, size_t size, bool writable)
 {

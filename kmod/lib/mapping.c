@@ -7,8 +7,7 @@
 #include <linux/pseudo_fs.h>
 
 #include "compat.h"
-#include "device.h"
-#include "core/dat.h"
+#include "lib/device.h"
 
 #define MAPPING_FS_MAGIC	0x64617466UL
 

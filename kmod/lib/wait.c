@@ -6,7 +6,7 @@
 #include <linux/sched/signal.h>
 
 #include "compat.h"
-#include "device.h"
+#include "lib/device.h"
 
 /**
  * dat_sleep() - sleep once; the caller checks a condition in a loop

@@ -22,7 +22,7 @@
 #include <linux/seq_file.h>
 
 #include "compat.h"
-#include "poller.h"
+#include "lib/poller.h"
 
 /* Returns 0 if the poller must go on, 1 if it was disabled, or an errno that ends it. */
 static int poller_over(const struct dat_poller *p)
