@@ -10,7 +10,6 @@
 
 #include <rdma/dat_ioctl.h>
 
-#define DAT_FEATURES_ALL	0ULL
 /*
  * Largest number of queues of an open file: the default, and the largest value that a process can
  * ask for.  The latter suffices for two queues of each of 65,536 EPs and for 65,536 SRQs.

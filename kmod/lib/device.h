@@ -16,6 +16,7 @@
 #include <linux/uidgid.h>
 #include <rdma/dat_ioctl.h>
 
+#define DAT_FEATURES_ALL	0ULL
 #define DAT_ARG_LIMIT	4096	/* maximum size of an ioctl argument in bytes */
 
 /**

@@ -22,6 +22,7 @@
 #include "core/rmr.h"
 #include "core/srq.h"
 #include "core/xport.h"
+#include "lib/device.h"
 #include "user/file.h"
 
 /**
