@@ -4,7 +4,7 @@
 #include <linux/module.h>
 
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "lib/device.h"
 
 #define CLOSES	64	/* largest number of teardowns at the same time */

@@ -74,7 +74,7 @@
 #include <linux/xarray.h>
 
 #include "core/abi.h"
-#include "core/pool.h"
+#include "core/mem/pool.h"
 #include "core/xport.h"
 #include "lib/region.h"
 

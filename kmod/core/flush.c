@@ -7,9 +7,9 @@
 #include "core/conn.h"
 #include "core/dat.h"
 #include "core/ep.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
+#include "core/mem/rmr.h"
 #include "core/queue.h"
-#include "core/rmr.h"
 
 /* Reports the entry in @f, if any, which failed before it reached the device. */
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f)

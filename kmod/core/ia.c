@@ -13,7 +13,7 @@
 #include "core/dat.h"
 #include "core/evd.h"
 #include "core/face.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "core/stats.h"
 #include "core/xport.h"
 

@@ -13,9 +13,9 @@
 #include "core/conn.h"
 #include "core/dat.h"
 #include "core/ep.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
+#include "core/mem/rmr.h"
 #include "core/queue.h"
-#include "core/rmr.h"
 #include "core/trace.h"
 
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries)

@@ -11,7 +11,7 @@
 #include <rdma/dat_ioctl.h>
 #include <rdma/dat_ring.h>
 
-#include "core/pool.h"
+#include "core/mem/pool.h"
 
 struct dat_ia;
 struct dat_queue;

@@ -12,7 +12,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "core/queue.h"
 #include "core/ring.h"
 #include "core/srq.h"

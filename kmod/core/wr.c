@@ -3,9 +3,9 @@
 /* Checks private copies of queue entries and builds verbs work requests from them. */
 #include "core/conn.h"
 #include "core/ep.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
+#include "core/mem/rmr.h"
 #include "core/queue.h"
-#include "core/rmr.h"
 
 /* How to build the verbs work request for each opcode. */
 static const struct wr_op {

@@ -7,7 +7,7 @@
 
 #include "core/dat.h"
 #include "core/ep.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "core/queue.h"
 #include "kdapl/kdapl.h"
 #include "kdapl/region.h"

@@ -9,7 +9,7 @@
 
 #include "core/dat.h"
 #include "core/evd.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "core/xport.h"
 #include "kdapl/kdapl.h"
 

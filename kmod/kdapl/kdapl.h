@@ -52,7 +52,7 @@
 #include "core/ep.h"
 #include "core/evd.h"
 #include "core/face.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "core/psp.h"
 #include "core/queue.h"
 #include "core/ring.h"

@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "kdapl/kdapl.h"
 #include "kdapl/region.h"
 

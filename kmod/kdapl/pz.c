@@ -2,7 +2,7 @@
 // Copyright (c) The dat authors
 /* Protection zones of kernel consumers. */
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "kdapl/kdapl.h"
 
 DAT_RETURN kdat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)

@@ -4,7 +4,7 @@
 #ifndef _DAT_KDAPL_REGION_H
 #define _DAT_KDAPL_REGION_H
 
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "kdapl/kdapl.h"
 
 #define KDAT_RESERVED_LMR	KDAT_ERR(DAT_RESERVED_LMR, DAT_NO_SUBTYPE)

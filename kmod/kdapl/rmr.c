@@ -8,8 +8,8 @@
 
 #include "core/dat.h"
 #include "core/ep.h"
-#include "core/lmr.h"
-#include "core/rmr.h"
+#include "core/mem/lmr.h"
+#include "core/mem/rmr.h"
 #include "kdapl/kdapl.h"
 
 #define BIND_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \

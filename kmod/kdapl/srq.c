@@ -2,7 +2,7 @@
 // Copyright (c) The dat authors
 /* Shared receive queues of kernel consumers. */
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "core/ring.h"
 #include "core/srq.h"
 #include "kdapl/kdapl.h"

@@ -10,7 +10,7 @@
 #include "core/dat.h"
 #include "core/ep.h"
 #include "core/evd.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "core/psp.h"
 #include "core/ring.h"
 #include "core/srq.h"

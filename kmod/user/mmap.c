@@ -7,7 +7,7 @@
 #include <linux/mm.h>
 
 #include "core/dat.h"
-#include "core/pool.h"
+#include "core/mem/pool.h"
 #include "user/file.h"
 
 /**

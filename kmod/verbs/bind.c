@@ -19,8 +19,8 @@
 #include "compat.h"
 #include "core/conn.h"
 #include "core/dat.h"
-#include "core/lmr.h"
-#include "core/rmr.h"
+#include "core/mem/lmr.h"
+#include "core/mem/rmr.h"
 #include "verbs/verbs.h"
 
 static int bind_access(u32 priv)

@@ -13,7 +13,7 @@
 
 #include "core/conn.h"
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "core/queue.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"

@@ -22,7 +22,7 @@
 
 #include "core/addr.h"
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "verbs/verbs.h"
 
 #define REG_RESOLVE_MS	2000

@@ -10,10 +10,10 @@
 
 #include "core/conn.h"
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
+#include "core/mem/rmr.h"
 #include "core/psp.h"
 #include "core/queue.h"
-#include "core/rmr.h"
 #include "core/srq.h"
 #include "core/xport.h"
 

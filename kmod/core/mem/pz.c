@@ -2,7 +2,7 @@
 // Copyright (c) The dat authors
 /* Protection zones. */
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 
 struct dat_pz *dat_pz_create(struct dat_ia *ia)
 {

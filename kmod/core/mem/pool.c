@@ -16,7 +16,7 @@
 
 #include "core/abi.h"
 #include "core/dat.h"
-#include "core/pool.h"
+#include "core/mem/pool.h"
 #include "lib/region.h"
 
 #define DAT_CHUNK_MIN	SZ_64K

@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 
 /**
  * dat_kmem_of_pages() - describe memory by its pages

@@ -16,7 +16,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 
 #define LMR_TABLE_MIN	16
 

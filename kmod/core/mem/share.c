@@ -17,7 +17,7 @@
 #include <net/net_namespace.h>
 
 #include "core/dat.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 
 static DEFINE_MUTEX(share_lock);
 static struct rhashtable shares;	/* protected by share_lock */

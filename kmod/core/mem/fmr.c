@@ -32,7 +32,7 @@
 #include "core/conn.h"
 #include "core/dat.h"
 #include "core/ep.h"
-#include "core/lmr.h"
+#include "core/mem/lmr.h"
 #include "core/queue.h"
 #include "core/xport.h"
 

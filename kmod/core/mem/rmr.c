@@ -16,9 +16,9 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
-#include "core/lmr.h"
 #include "core/face.h"
-#include "core/rmr.h"
+#include "core/mem/lmr.h"
+#include "core/mem/rmr.h"
 #include "core/trace.h"
 
 /*
