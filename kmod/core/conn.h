@@ -7,7 +7,7 @@
 #define _DAT_CONN_H
 
 #include "core/ep.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/locked.h"
 
 struct dat_binding;

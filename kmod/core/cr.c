@@ -8,7 +8,7 @@
 
 #include "core/dat.h"
 #include "core/ep.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/face.h"
 #include "core/psp.h"
 #include "core/xport.h"

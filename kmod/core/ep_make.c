@@ -6,7 +6,7 @@
 #include "core/conn.h"
 #include "core/dat.h"
 #include "core/ep.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/mem/lmr.h"
 #include "core/queue.h"
 #include "core/ring.h"

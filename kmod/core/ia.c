@@ -11,7 +11,7 @@
 
 #include "compat.h"
 #include "core/dat.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/face.h"
 #include "core/mem/lmr.h"
 #include "core/stats.h"

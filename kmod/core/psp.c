@@ -10,7 +10,7 @@
 #include "peer.h"
 #include "core/addr.h"
 #include "core/dat.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/psp.h"
 #include "core/xport.h"
 

@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/ring.h"
 #include "kdapl/kdapl.h"
 

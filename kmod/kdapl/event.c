@@ -3,7 +3,7 @@
 /* Conversion of events of the object layer to DAT events, with one function per event stream. */
 #include "core/dat.h"
 #include "core/ep.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/psp.h"
 #include "core/queue.h"
 #include "kdapl/kdapl.h"

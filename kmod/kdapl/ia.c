@@ -8,7 +8,7 @@
 #include <net/net_namespace.h>
 
 #include "core/dat.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/mem/lmr.h"
 #include "core/xport.h"
 #include "kdapl/kdapl.h"

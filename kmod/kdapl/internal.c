@@ -4,7 +4,7 @@
 #include <linux/string.h>
 
 #include "core/dat.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/mem/lmr.h"
 #include "core/xport.h"
 #include "kdapl/kdapl.h"

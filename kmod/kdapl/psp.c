@@ -9,7 +9,7 @@
 #include "core/addr.h"
 #include "core/dat.h"
 #include "core/ep.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/psp.h"
 #include "kdapl/kdapl.h"
 

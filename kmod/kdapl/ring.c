@@ -6,7 +6,7 @@
  * are exact and no kick is needed.  The pump checks each entry as strictly as an entry from a
  * process.
  */
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/face.h"
 #include "core/queue.h"
 #include "core/ring.h"

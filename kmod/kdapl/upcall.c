@@ -23,7 +23,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/ring.h"
 #include "kdapl/kdapl.h"
 

@@ -15,7 +15,7 @@
 #include "core/addr.h"
 #include "core/conn.h"
 #include "core/dat.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
 #include "core/queue.h"

@@ -9,7 +9,7 @@
 #include "core/conn.h"
 #include "core/dat.h"
 #include "core/ep.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/mem/lmr.h"
 #include "core/psp.h"
 #include "core/ring.h"

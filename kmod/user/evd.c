@@ -5,7 +5,7 @@
 #include <linux/log2.h>
 
 #include "core/dat.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/ring.h"
 #include "lib/device.h"
 #include "user/file.h"

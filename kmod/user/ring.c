@@ -9,7 +9,7 @@
  */
 #include <linux/nospec.h>
 
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/face.h"
 #include "core/queue.h"
 #include "core/ring.h"

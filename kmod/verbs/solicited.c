@@ -11,7 +11,7 @@
  */
 #include "core/conn.h"
 #include "core/ep.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/queue.h"
 #include "verbs/verbs.h"
 

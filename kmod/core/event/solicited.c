@@ -23,7 +23,7 @@
 #include "compat.h"
 #include "core/conn.h"
 #include "core/ep.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 
 #define SOL_PERIOD	(HZ / 10)	/* period of sol_timer() */
 

@@ -8,7 +8,7 @@
 #include <linux/poll.h>
 
 #include "core/dat.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "core/ring.h"
 #include "core/stats.h"
 #include "core/trace.h"

@@ -23,7 +23,7 @@
 #include "compat.h"
 #include "core/conn.h"
 #include "core/ep.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 
 #define BUSY_TICKS	2	/* polling has ended this many jiffies after the last poll */
 

@@ -7,7 +7,7 @@
 #include <linux/poll.h>
 
 #include "core/dat.h"
-#include "core/evd.h"
+#include "core/event/evd.h"
 #include "lib/device.h"
 
 /**
