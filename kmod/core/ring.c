@@ -13,8 +13,8 @@
 #include <linux/vmalloc.h>
 
 #include "core/dat.h"
+#include "core/ep/queue.h"
 #include "core/face.h"
-#include "core/queue.h"
 #include "core/ring.h"
 
 /**

@@ -5,8 +5,8 @@
 #include <linux/net.h>
 
 #include "core/dat.h"
-#include "core/ep.h"
-#include "core/queue.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
 #include "core/xport.h"
 #include "kdapl/kdapl.h"
 

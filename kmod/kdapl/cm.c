@@ -6,9 +6,9 @@
 #include <linux/log2.h>
 
 #include "core/addr.h"
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
 #include "kdapl/kdapl.h"
 
 /*

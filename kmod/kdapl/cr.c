@@ -2,10 +2,10 @@
 // Copyright (c) The dat authors
 /* Connection requests to kernel consumers. */
 #include "core/addr.h"
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
-#include "core/psp.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/psp.h"
 #include "kdapl/kdapl.h"
 
 /* Lock of cr->ep_made.  No other lock of this file is taken under it. */

@@ -5,13 +5,13 @@
 #include <net/sock.h>
 
 #include "core/addr.h"
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
 #include "core/ring.h"
-#include "core/srq.h"
 #include "kdapl/kdapl.h"
 
 /* Fields that dat_ep_modify() cannot change. */

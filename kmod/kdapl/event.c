@@ -2,10 +2,10 @@
 // Copyright (c) The dat authors
 /* Conversion of events of the object layer to DAT events, with one function per event stream. */
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/ep.h"
+#include "core/ep/psp.h"
+#include "core/ep/queue.h"
 #include "core/event/evd.h"
-#include "core/psp.h"
-#include "core/queue.h"
 #include "kdapl/kdapl.h"
 
 /* In an event number, the bits from STREAM_SHIFT upwards contain the event stream. */

@@ -6,9 +6,9 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
 #include "core/mem/lmr.h"
-#include "core/queue.h"
 #include "kdapl/kdapl.h"
 #include "kdapl/region.h"
 

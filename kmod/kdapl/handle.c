@@ -4,7 +4,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/ep.h"
 #include "core/face.h"
 #include "kdapl/kdapl.h"
 

@@ -47,16 +47,16 @@
 #include <linux/preempt.h>
 
 #include "compat.h"
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/psp.h"
+#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/face.h"
 #include "core/mem/lmr.h"
-#include "core/psp.h"
-#include "core/queue.h"
 #include "core/ring.h"
-#include "core/srq.h"
 #include "kdapl/internal.h"
 #include "kdapl/upcall.h"
 

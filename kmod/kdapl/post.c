@@ -5,9 +5,9 @@
  * in the work request.  The core then resolves the segments and posts the work request.
  */
 #include "core/dat.h"
-#include "core/ep.h"
-#include "core/queue.h"
-#include "core/srq.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "kdapl/kdapl.h"
 
 #define RDMA_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \

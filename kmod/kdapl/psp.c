@@ -8,9 +8,9 @@
 
 #include "core/addr.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/ep.h"
+#include "core/ep/psp.h"
 #include "core/event/evd.h"
-#include "core/psp.h"
 #include "kdapl/kdapl.h"
 
 /**

@@ -6,9 +6,9 @@
  * are exact and no kick is needed.  The pump checks each entry as strictly as an entry from a
  * process.
  */
+#include "core/ep/queue.h"
 #include "core/event/evd.h"
 #include "core/face.h"
-#include "core/queue.h"
 #include "core/ring.h"
 #include "kdapl/kdapl.h"
 

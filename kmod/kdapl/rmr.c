@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/ep.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
 #include "kdapl/kdapl.h"

@@ -13,14 +13,14 @@
 #include <linux/string.h>
 
 #include "core/addr.h"
-#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep/conn.h"
+#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
-#include "core/queue.h"
 #include "core/ring.h"
-#include "core/srq.h"
 #include "core/xport.h"
 #include "lib/device.h"
 #include "user/file.h"

@@ -6,14 +6,14 @@
 #include <linux/string.h>
 
 #include "core/addr.h"
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/psp.h"
+#include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
-#include "core/psp.h"
 #include "core/ring.h"
-#include "core/srq.h"
 #include "user/file.h"
 
 /* Looks up an optional parent of an EP.  Id 0 means that there is no parent; the result is NULL. */

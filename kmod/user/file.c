@@ -10,9 +10,9 @@
 #include <net/net_namespace.h>
 
 #include "core/dat.h"
-#include "core/ep.h"
-#include "core/queue.h"
-#include "core/srq.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/trace.h"
 #include "lib/device.h"
 #include "user/file.h"

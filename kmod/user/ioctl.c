@@ -10,14 +10,14 @@
 #include <linux/uaccess.h>
 
 #include "compat.h"
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/psp.h"
+#include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
-#include "core/psp.h"
-#include "core/srq.h"
 #include "lib/device.h"
 #include "user/file.h"
 

@@ -9,9 +9,9 @@
  */
 #include <linux/nospec.h>
 
+#include "core/ep/queue.h"
 #include "core/event/evd.h"
 #include "core/face.h"
-#include "core/queue.h"
 #include "core/ring.h"
 #include "user/file.h"
 

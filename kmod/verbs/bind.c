@@ -17,8 +17,8 @@
 #include <rdma/ib_umem.h>
 
 #include "compat.h"
-#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep/conn.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
 #include "verbs/verbs.h"

@@ -15,11 +15,11 @@
 
 #include "peer.h"
 #include "core/addr.h"
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
-#include "core/psp.h"
-#include "core/queue.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/psp.h"
+#include "core/ep/queue.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 

@@ -10,10 +10,10 @@
  * cq_notified() polls the CQ directly if it runs in softirq and finds ep->lock free.  Otherwise
  * cq_notified() schedules irq_poll, which calls cq_irq_poll().
  */
-#include "core/conn.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
 #include "core/event/evd.h"
-#include "core/queue.h"
 #include "verbs/verbs.h"
 
 /* Arms the CQ.  Returns true if the CQ may hold completions that will trigger no notification. */

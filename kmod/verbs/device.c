@@ -5,7 +5,7 @@
 #include <linux/sizes.h>
 
 #include "core/dat.h"
-#include "core/queue.h"
+#include "core/ep/queue.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 

@@ -10,7 +10,7 @@
 
 #include "core/addr.h"
 #include "core/dat.h"
-#include "core/psp.h"
+#include "core/ep/psp.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 

@@ -11,10 +11,10 @@
 #include <linux/mm.h>
 #include <rdma/ib_verbs.h>
 
-#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep/conn.h"
+#include "core/ep/queue.h"
 #include "core/mem/lmr.h"
-#include "core/queue.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 

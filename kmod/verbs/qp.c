@@ -5,12 +5,12 @@
 #include <rdma/ib_addr.h>
 #include <rdma/rdma_cm.h>
 
-#include "peer.h"
 #include "compat.h"
-#include "core/conn.h"
+#include "peer.h"
 #include "core/dat.h"
-#include "core/ep.h"
-#include "core/queue.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 

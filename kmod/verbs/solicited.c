@@ -9,10 +9,10 @@
  * between the two steps triggers another notification.  An unsolicited message triggers one only
  * with DAT_QUIRK_NO_SOLICITED.
  */
-#include "core/conn.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
 #include "core/event/evd.h"
-#include "core/queue.h"
 #include "verbs/verbs.h"
 
 /**

@@ -3,7 +3,7 @@
 /* Shared receive queues: creation, destruction and posts with the verbs of the device. */
 #include <rdma/ib_verbs.h>
 
-#include "core/srq.h"
+#include "core/ep/srq.h"
 #include "verbs/verbs.h"
 
 /* Handles an event of the SRQ.  The driver may call this in hard interrupt. */

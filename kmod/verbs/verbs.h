@@ -8,13 +8,13 @@
 #include <linux/irq_poll.h>
 #include <rdma/ib_verbs.h>
 
-#include "core/conn.h"
 #include "core/dat.h"
+#include "core/ep/conn.h"
+#include "core/ep/psp.h"
+#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
-#include "core/psp.h"
-#include "core/queue.h"
-#include "core/srq.h"
 #include "core/xport.h"
 
 #define VERBS_CQ_BUDGET	64	/* completions taken from a CQ per hold of ep->lock */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /* Takes completions from a CQ, and converts them to struct dat_completion. */
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/queue.h"
+#include "core/ep/conn.h"
+#include "core/ep/queue.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 

@@ -122,7 +122,7 @@ bool up;		/* connected */
 #define BLOCK	atomic
 #endif
 
-/* ---- the pump, under QLOCK: kmod/core/queue.c, kmod/core/srq.c ---- */
+/* ---- the pump, under QLOCK: kmod/core/ep/queue.c, kmod/core/ep/srq.c ---- */
 
 #ifdef NO_D
 #define load_tail()	load_relaxed(TAIL, n)

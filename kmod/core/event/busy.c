@@ -21,8 +21,8 @@
 #include <linux/sched/signal.h>
 
 #include "compat.h"
-#include "core/conn.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
 #include "core/event/evd.h"
 
 #define BUSY_TICKS	2	/* polling has ended this many jiffies after the last poll */

@@ -21,8 +21,8 @@
 #include <linux/jiffies.h>
 
 #include "compat.h"
-#include "core/conn.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
 #include "core/event/evd.h"
 
 #define SOL_PERIOD	(HZ / 10)	/* period of sol_timer() */

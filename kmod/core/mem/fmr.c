@@ -29,11 +29,11 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
 #include "core/mem/lmr.h"
-#include "core/queue.h"
 #include "core/xport.h"
 
 /*

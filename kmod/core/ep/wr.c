@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /* Checks private copies of queue entries and builds verbs work requests from them. */
-#include "core/conn.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
-#include "core/queue.h"
 
 /* How to build the verbs work request for each opcode. */
 static const struct wr_op {

@@ -10,12 +10,12 @@
  * A ring may be long, but softirqs must not be disabled for long.  So a loop over all entries of a
  * ring runs in slices of DAT_SLICE entries.
  */
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
-#include "core/queue.h"
 #include "core/trace.h"
 
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries)

@@ -4,12 +4,12 @@
  * Flush of an endpoint's rings.  When the connection has ended, all entries in the rings complete
  * as flushed.  If the endpoint was freed, the entries are dropped without events.
  */
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
-#include "core/queue.h"
 
 /* Reports the entry in @f, if any, which failed before it reached the device. */
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f)

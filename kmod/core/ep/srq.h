@@ -4,8 +4,8 @@
 #ifndef _DAT_SRQ_H
 #define _DAT_SRQ_H
 
+#include "core/ep/queue.h"
 #include "core/locked.h"
-#include "core/queue.h"
 
 struct dat_pz;
 

@@ -6,7 +6,7 @@
 
 #include <linux/socket.h>
 
-#include "core/queue.h"
+#include "core/ep/queue.h"
 
 struct dat_conn;
 struct dat_evd;

@@ -6,7 +6,7 @@
 #ifndef _DAT_CONN_H
 #define _DAT_CONN_H
 
-#include "core/ep.h"
+#include "core/ep/ep.h"
 #include "core/event/evd.h"
 #include "core/locked.h"
 

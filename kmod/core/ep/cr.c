@@ -7,10 +7,10 @@
 #include <linux/sched/mm.h>
 
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/ep.h"
+#include "core/ep/psp.h"
 #include "core/event/evd.h"
 #include "core/face.h"
-#include "core/psp.h"
 #include "core/xport.h"
 
 /*

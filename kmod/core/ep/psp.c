@@ -10,8 +10,8 @@
 #include "peer.h"
 #include "core/addr.h"
 #include "core/dat.h"
+#include "core/ep/psp.h"
 #include "core/event/evd.h"
-#include "core/psp.h"
 #include "core/xport.h"
 
 static unsigned int psp_backlog = DAT_MAX_BACKLOG;

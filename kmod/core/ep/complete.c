@@ -9,15 +9,15 @@
  * evd->lock is taken once, all events are stored, and the consumer is woken once.  Slow path: each
  * other completion is reported by itself.
  */
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
-#include "core/queue.h"
 #include "core/ring.h"
-#include "core/srq.h"
 #include "core/stats.h"
 #include "core/trace.h"
 

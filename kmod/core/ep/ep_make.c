@@ -3,14 +3,14 @@
 /* Creation and modification of endpoints: their parents, attributes and rings. */
 #include <linux/log2.h>
 
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
-#include "core/queue.h"
 #include "core/ring.h"
-#include "core/srq.h"
 #include "core/xport.h"
 
 static void parents_unuse(const struct dat_ep_parents *p)

@@ -12,10 +12,10 @@
 #include <linux/slab.h>
 
 #include "core/dat.h"
+#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/mem/lmr.h"
-#include "core/queue.h"
 #include "core/ring.h"
-#include "core/srq.h"
 #include "core/trace.h"
 #include "core/xport.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /* Endpoints (EPs): the state and the queues, which outlive a connection. */
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
-#include "core/queue.h"
 #include "core/ring.h"
-#include "core/srq.h"
 #include "core/trace.h"
 #include "core/xport.h"
 

@@ -11,10 +11,10 @@
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
 
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
-#include "core/psp.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/psp.h"
 #include "core/ring.h"
 
 static unsigned int accept_timeout = 10000;

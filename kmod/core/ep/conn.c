@@ -12,15 +12,15 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "core/conn.h"
 #include "core/dat.h"
-#include "core/ep.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/psp.h"
+#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/rmr.h"
-#include "core/psp.h"
-#include "core/queue.h"
 #include "core/ring.h"
-#include "core/srq.h"
 #include "core/trace.h"
 #include "core/xport.h"
 
