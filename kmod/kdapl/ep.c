@@ -8,10 +8,10 @@
 #include "core/dat.h"
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
+#include "core/ep/ring.h"
 #include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
-#include "core/ring.h"
 #include "kdapl/kdapl.h"
 
 /* Fields that dat_ep_modify() cannot change. */

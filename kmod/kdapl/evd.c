@@ -5,7 +5,7 @@
 
 #include "core/dat.h"
 #include "core/event/evd.h"
-#include "core/ring.h"
+#include "core/event/ring.h"
 #include "kdapl/kdapl.h"
 
 #define EVD_FLAGS_ALL	(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)

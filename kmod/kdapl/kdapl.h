@@ -52,11 +52,12 @@
 #include "core/ep/ep.h"
 #include "core/ep/psp.h"
 #include "core/ep/queue.h"
+#include "core/ep/ring.h"
 #include "core/ep/srq.h"
 #include "core/event/evd.h"
+#include "core/event/ring.h"
 #include "core/face.h"
 #include "core/mem/lmr.h"
-#include "core/ring.h"
 #include "kdapl/internal.h"
 #include "kdapl/upcall.h"
 

@@ -7,9 +7,10 @@
  * process.
  */
 #include "core/ep/queue.h"
+#include "core/ep/ring.h"
 #include "core/event/evd.h"
+#include "core/event/ring.h"
 #include "core/face.h"
-#include "core/ring.h"
 #include "kdapl/kdapl.h"
 
 static void *kring_entry(const struct dat_queue *q, u32 index)

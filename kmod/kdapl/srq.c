@@ -2,9 +2,9 @@
 // Copyright (c) The dat authors
 /* Shared receive queues of kernel consumers. */
 #include "core/dat.h"
+#include "core/ep/ring.h"
 #include "core/ep/srq.h"
 #include "core/mem/lmr.h"
-#include "core/ring.h"
 #include "kdapl/kdapl.h"
 
 static DAT_RETURN srq_check(const struct dat_ia *ia, const DAT_SRQ_ATTR *attr)

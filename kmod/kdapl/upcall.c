@@ -24,7 +24,7 @@
 #include <linux/wait_bit.h>
 
 #include "core/event/evd.h"
-#include "core/ring.h"
+#include "core/event/ring.h"
 #include "kdapl/kdapl.h"
 
 #define UPCALL_BUDGET	64	/* maximum number of upcalls of one runner */

@@ -10,10 +10,10 @@
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
 #include "core/ep/psp.h"
+#include "core/ep/ring.h"
 #include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
-#include "core/ring.h"
 #include "user/file.h"
 
 /* Looks up an optional parent of an EP.  Id 0 means that there is no parent; the result is NULL. */

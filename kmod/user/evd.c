@@ -6,7 +6,7 @@
 
 #include "core/dat.h"
 #include "core/event/evd.h"
-#include "core/ring.h"
+#include "core/mem/pool.h"
 #include "lib/device.h"
 #include "user/file.h"
 

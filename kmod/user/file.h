@@ -17,7 +17,7 @@
 
 #include "core/dat.h"
 #include "core/face.h"
-#include "core/ring.h"
+#include "core/mem/pool.h"
 #include "lib/poller.h"
 
 /**

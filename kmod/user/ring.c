@@ -11,8 +11,8 @@
 
 #include "core/ep/queue.h"
 #include "core/event/evd.h"
+#include "core/event/ring.h"
 #include "core/face.h"
-#include "core/ring.h"
 #include "user/file.h"
 
 /*

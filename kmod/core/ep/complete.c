@@ -15,9 +15,9 @@
 #include "core/ep/queue.h"
 #include "core/ep/srq.h"
 #include "core/event/evd.h"
+#include "core/event/ring.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
-#include "core/ring.h"
 #include "core/stats.h"
 #include "core/trace.h"
 

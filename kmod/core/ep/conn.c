@@ -17,10 +17,10 @@
 #include "core/ep/ep.h"
 #include "core/ep/psp.h"
 #include "core/ep/queue.h"
+#include "core/ep/ring.h"
 #include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/rmr.h"
-#include "core/ring.h"
 #include "core/trace.h"
 #include "core/xport.h"
 

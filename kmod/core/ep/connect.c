@@ -15,7 +15,7 @@
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
 #include "core/ep/psp.h"
-#include "core/ring.h"
+#include "core/ep/ring.h"
 
 static unsigned int accept_timeout = 10000;
 module_param(accept_timeout, uint, 0644);

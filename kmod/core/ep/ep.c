@@ -5,10 +5,10 @@
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
 #include "core/ep/queue.h"
+#include "core/ep/ring.h"
 #include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
-#include "core/ring.h"
 #include "core/trace.h"
 #include "core/xport.h"
 

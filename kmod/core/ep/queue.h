@@ -10,7 +10,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "core/dat.h"
-#include "core/ring.h"
+#include "core/ep/ring.h"
 #include "core/stats.h"
 
 struct dat_bind;

@@ -13,9 +13,9 @@
 
 #include "core/dat.h"
 #include "core/ep/queue.h"
+#include "core/ep/ring.h"
 #include "core/ep/srq.h"
 #include "core/mem/lmr.h"
-#include "core/ring.h"
 #include "core/trace.h"
 #include "core/xport.h"
 

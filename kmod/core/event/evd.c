@@ -9,7 +9,7 @@
 
 #include "core/dat.h"
 #include "core/event/evd.h"
-#include "core/ring.h"
+#include "core/event/ring.h"
 #include "core/stats.h"
 #include "core/trace.h"
 #include "lib/device.h"

@@ -12,8 +12,8 @@
 #include <linux/wait.h>
 
 #include "core/dat.h"
+#include "core/event/ring.h"
 #include "core/face.h"
-#include "core/ring.h"
 
 struct dat_conn;
 struct dat_ep;

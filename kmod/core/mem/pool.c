@@ -258,3 +258,29 @@ void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
 	seq_printf(m, "chunks=%u bytes=%zu used=%zu", chunks, pool->bytes, pool->used);
 	mutex_unlock(&pool->lock);
 }
+
+/**
+ * dat_step_begin() - begin a step in the replacement of a ring
+ * @next: memory of the prepared ring; empty if no ring is prepared
+ * @generation: generation number of the ring that was prepared last; PREPARE increments it
+ * @step: step; PREPARE sets step->generation
+ *
+ * Context: ia->resize_lock held.  Return: 0, or -ESTALE if @step commits or cancels a generation
+ * that is not prepared.
+ */
+int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step)
+{
+	switch (step->what) {
+	case DAT_RING_PREPARE:
+		/* Skip 0, which means "no generation" in the argument of an ioctl. */
+		if (!++*generation)
+			++*generation;
+		step->generation = *generation;
+		return 0;
+	case DAT_RING_COMMIT:
+	case DAT_RING_CANCEL:
+		return next->chunk && step->generation == *generation ? 0 : -ESTALE;
+	default:
+		return 0;
+	}
+}

@@ -11,6 +11,7 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
+#include <rdma/dat_ioctl.h>
 
 struct dat_chunk;
 struct seq_file;
@@ -67,5 +68,30 @@ int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice)
 void dat_slice_free(struct dat_slice *slice);
 u64 dat_slice_offset(const struct dat_slice *slice);
 u64 dat_slice_map_size(const struct dat_slice *slice);
+
+/**
+ * struct dat_step - one step in the replacement of a ring
+ * @what: kind of step
+ * @generation: generation number of the prepared ring; an output of PREPARE, an input of COMMIT and
+ *	CANCEL
+ */
+struct dat_step {
+	enum dat_ring_step	what;
+	u32			generation;
+};
+
+/* Returns true if the step allocates a new ring. */
+static inline bool dat_step_makes(const struct dat_step *step)
+{
+	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_PREPARE;
+}
+
+/* Returns true if the step puts the new ring into use. */
+static inline bool dat_step_uses(const struct dat_step *step)
+{
+	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_COMMIT;
+}
+
+int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step);
 
 #endif /* _DAT_POOL_H */

@@ -1,160 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Layout of the rings in pages that a process may map, and the fields that the driver writes.
- * Letters such as (H) name the barriers in <rdma/dat_ring.h>.
+ * Layout of the queues of an EP or SRQ in pages that a process may map, and the fields that the
+ * driver writes.
  */
 #include <linux/log2.h>
-#include <linux/mm.h>
-#include <linux/nospec.h>
-#include <linux/overflow.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 #include "core/dat.h"
 #include "core/ep/queue.h"
+#include "core/ep/ring.h"
 #include "core/face.h"
-#include "core/ring.h"
-
-/**
- * dat_step_begin() - begin a step in the replacement of a ring
- * @next: memory of the prepared ring; empty if no ring is prepared
- * @generation: generation number of the ring that was prepared last; PREPARE increments it
- * @step: step; PREPARE sets step->generation
- *
- * Context: ia->resize_lock held.  Return: 0, or -ESTALE if @step commits or cancels a generation
- * that is not prepared.
- */
-int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step)
-{
-	switch (step->what) {
-	case DAT_RING_PREPARE:
-		/* Skip 0, which means "no generation" in the argument of an ioctl. */
-		if (!++*generation)
-			++*generation;
-		step->generation = *generation;
-		return 0;
-	case DAT_RING_COMMIT:
-	case DAT_RING_CANCEL:
-		return next->chunk && step->generation == *generation ? 0 : -ESTALE;
-	default:
-		return 0;
-	}
-}
-
-/* Event rings. */
-
-static struct dat_evd_status *evring_status(struct dat_evring *r)
-{
-	return r->status.va;
-}
-
-/* Uses r->slots as the memory of the events.  r->slots has room for @entries events. */
-static void evring_use(struct dat_evring *r, u32 entries)
-{
-	r->events = r->slots.va;
-	WRITE_ONCE(r->entries, entries); /* queries read it without a lock */
-	r->mask = entries - 1;
-}
-
-int dat_evring_alloc(struct dat_ia *ia, struct dat_evring *r, u32 entries)
-{
-	u32 start = READ_ONCE(dat_ring_start);
-	struct dat_evd_head *head;
-	int ret;
-
-	ret = dat_slice_alloc(&ia->submit_pool, sizeof(struct dat_evd_head), &r->submit);
-	if (ret)
-		return ret;
-	ret = dat_slice_alloc(&ia->status_pool, sizeof(struct dat_evd_status), &r->status);
-	if (ret)
-		goto err_free_submit;
-	ret = dat_evring_alloc_slots(ia, &r->slots, entries);
-	if (ret)
-		goto err_free_status;
-	head = r->submit.va;
-	evring_use(r, entries);
-	r->tail = start;
-	r->head = start;
-	head->head = start;
-	evring_status(r)->tail = start;
-	return 0;
-
-err_free_status:
-	dat_slice_free(&r->status);
-err_free_submit:
-	dat_slice_free(&r->submit);
-	return ret;
-}
-
-void dat_evring_free(struct dat_evring *r)
-{
-	dat_slice_free(&r->slots);
-	dat_slice_free(&r->status);
-	dat_slice_free(&r->submit);
-}
-
-/* Counts an event that was lost because the ring was full. */
-void dat_evring_drop(struct dat_evring *r)
-{
-	WRITE_ONCE(evring_status(r)->dropped, ++r->dropped);
-}
-
-/**
- * dat_evring_copy() - copy events to the memory that will replace the memory of a ring
- * @r: ring
- * @slots: memory of the new length
- * @entries: new length, a power of two
- * @from: index of the first event
- * @to: index after the last event; not above r->tail
- *
- * The caller need not hold evd->lock, but must keep @r from being replaced.  An event does not
- * change before the consumer takes it, and the copy of an event that the consumer has taken is
- * never read.
- */
-void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 entries,
-		     u32 from, u32 to)
-{
-	const struct dat_eqe *old = r->slots.va;
-	struct dat_eqe *new = slots->va;
-
-	for (; from != to; from++)
-		new[from & (entries - 1)] = old[from & (r->entries - 1)];
-}
-
-/**
- * dat_evring_resize() - change the length of a ring
- * @r: ring; the caller holds evd->lock
- * @slots: memory of the new length; on return, the old memory
- * @entries: new length, a power of two; enough for the queued events
- * @copied: index after the events that dat_evring_copy() has already copied
- *
- * The indices and the status do not change, so the consumer continues at its head.
- */
-void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
-		       u32 copied)
-{
-	/* The consumer may meanwhile have taken events after @copied: copy from its head on. */
-	if (r->tail - copied > r->tail - r->head)
-		copied = r->head;
-	dat_evring_copy(r, slots, entries, copied, r->tail);
-	swap(r->slots, *slots);
-	evring_use(r, entries);
-}
-
-int dat_evring_alloc_slots(struct dat_ia *ia, struct dat_slice *slots, u32 entries)
-{
-	return dat_slice_alloc(&ia->status_pool, size_mul(entries, sizeof(struct dat_eqe)), slots);
-}
-
-/* Returns true if @slots was allocated for @entries events. */
-bool dat_evring_slots_fit(const struct dat_slice *slots, u32 entries)
-{
-	return slots->chunk && slots->size == size_mul(entries, sizeof(struct dat_eqe));
-}
-
-/* Queues of work requests. */
 
 static u32 stride_shift(size_t header, u32 sges)
 {

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/*
+ * Layout of an event ring in pages that a process may map, and the fields that the driver writes.
+ */
+#include <linux/overflow.h>
+
+#include "core/dat.h"
+#include "core/event/ring.h"
+
+static struct dat_evd_status *evring_status(struct dat_evring *r)
+{
+	return r->status.va;
+}
+
+/* Uses r->slots as the memory of the events.  r->slots has room for @entries events. */
+static void evring_use(struct dat_evring *r, u32 entries)
+{
+	r->events = r->slots.va;
+	WRITE_ONCE(r->entries, entries); /* queries read it without a lock */
+	r->mask = entries - 1;
+}
+
+int dat_evring_alloc(struct dat_ia *ia, struct dat_evring *r, u32 entries)
+{
+	u32 start = READ_ONCE(dat_ring_start);
+	struct dat_evd_head *head;
+	int ret;
+
+	ret = dat_slice_alloc(&ia->submit_pool, sizeof(struct dat_evd_head), &r->submit);
+	if (ret)
+		return ret;
+	ret = dat_slice_alloc(&ia->status_pool, sizeof(struct dat_evd_status), &r->status);
+	if (ret)
+		goto err_free_submit;
+	ret = dat_evring_alloc_slots(ia, &r->slots, entries);
+	if (ret)
+		goto err_free_status;
+	head = r->submit.va;
+	evring_use(r, entries);
+	r->tail = start;
+	r->head = start;
+	head->head = start;
+	evring_status(r)->tail = start;
+	return 0;
+
+err_free_status:
+	dat_slice_free(&r->status);
+err_free_submit:
+	dat_slice_free(&r->submit);
+	return ret;
+}
+
+void dat_evring_free(struct dat_evring *r)
+{
+	dat_slice_free(&r->slots);
+	dat_slice_free(&r->status);
+	dat_slice_free(&r->submit);
+}
+
+/* Counts an event that was lost because the ring was full. */
+void dat_evring_drop(struct dat_evring *r)
+{
+	WRITE_ONCE(evring_status(r)->dropped, ++r->dropped);
+}
+
+/**
+ * dat_evring_copy() - copy events to the memory that will replace the memory of a ring
+ * @r: ring
+ * @slots: memory of the new length
+ * @entries: new length, a power of two
+ * @from: index of the first event
+ * @to: index after the last event; not above r->tail
+ *
+ * The caller need not hold evd->lock, but must keep @r from being replaced.  An event does not
+ * change before the consumer takes it, and the copy of an event that the consumer has taken is
+ * never read.
+ */
+void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 entries,
+		     u32 from, u32 to)
+{
+	const struct dat_eqe *old = r->slots.va;
+	struct dat_eqe *new = slots->va;
+
+	for (; from != to; from++)
+		new[from & (entries - 1)] = old[from & (r->entries - 1)];
+}
+
+/**
+ * dat_evring_resize() - change the length of a ring
+ * @r: ring; the caller holds evd->lock
+ * @slots: memory of the new length; on return, the old memory
+ * @entries: new length, a power of two; enough for the queued events
+ * @copied: index after the events that dat_evring_copy() has already copied
+ *
+ * The indices and the status do not change, so the consumer continues at its head.
+ */
+void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
+		       u32 copied)
+{
+	/* The consumer may meanwhile have taken events after @copied: copy from its head on. */
+	if (r->tail - copied > r->tail - r->head)
+		copied = r->head;
+	dat_evring_copy(r, slots, entries, copied, r->tail);
+	swap(r->slots, *slots);
+	evring_use(r, entries);
+}
+
+int dat_evring_alloc_slots(struct dat_ia *ia, struct dat_slice *slots, u32 entries)
+{
+	return dat_slice_alloc(&ia->status_pool, size_mul(entries, sizeof(struct dat_eqe)), slots);
+}
+
+/* Returns true if @slots was allocated for @entries events. */
+bool dat_evring_slots_fit(const struct dat_slice *slots, u32 entries)
+{
+	return slots->chunk && slots->size == size_mul(entries, sizeof(struct dat_eqe));
+}
