@@ -18,7 +18,7 @@
 #undef DAT_LMR_COOKIE
 #include <linux/kdat.h>
 
-#include "peer.h"
+#include "core/peer.h"
 
 #define KDAT_MAX_EVD_QLEN	65536
 

@@ -13,13 +13,13 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 
-#include "peer.h"
 #include "core/addr.h"
 #include "core/dat.h"
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
 #include "core/ep/psp.h"
 #include "core/ep/queue.h"
+#include "core/peer.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 

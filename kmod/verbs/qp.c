@@ -6,11 +6,11 @@
 #include <rdma/rdma_cm.h>
 
 #include "compat.h"
-#include "peer.h"
 #include "core/dat.h"
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
 #include "core/ep/queue.h"
+#include "core/peer.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 

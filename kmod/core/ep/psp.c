@@ -7,11 +7,11 @@
 #include <linux/sched/mm.h>
 #include <net/net_namespace.h>
 
-#include "peer.h"
 #include "core/addr.h"
 #include "core/dat.h"
 #include "core/ep/psp.h"
 #include "core/event/evd.h"
+#include "core/peer.h"
 #include "core/xport.h"
 
 static unsigned int psp_backlog = DAT_MAX_BACKLOG;
