@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* dat_rsm.ko (Remote Shared Memory): module init and exit, and the node of a network namespace. */
+/* dat_rsm.ko (Remote Shared Memory): module init and exit. */
 #include <linux/module.h>
-#include <net/net_namespace.h>
-#include <net/netns/generic.h>
 
 #include <dat/dat_version.h>
 
 #include "rsm/rdma.h"
-
-#define AUTO_FIRST	0x80000000U
-
-static unsigned int rsm_node_id;
-module_param_named(node_id, rsm_node_id, uint, 0444);
-MODULE_PARM_DESC(node_id, "RSM node id of the first network namespace, 0 to 64 (0)");
 
 /*
  * Number of contexts that end at the same time because an address space has ended.  A process may
@@ -24,52 +16,12 @@ MODULE_PARM_DESC(node_id, "RSM node id of the first network namespace, 0 to 64 (
  */
 #define CTX_ENDS	16
 
-static unsigned int rsm_net_id;
-
 struct workqueue_struct *rsm_wq, *rsm_end_wq;
-
-static int __net_init rsm_net_init(struct net *net)
-{
-	struct rsm_node *node = net_generic(net, rsm_net_id);
-
-	mutex_init(&node->lock);
-	xa_init_flags(&node->segs, XA_FLAGS_ALLOC);
-	xa_init(&node->users);
-	node->next_auto = AUTO_FIRST;
-	node->id = net_eq(net, &init_net) ? rsm_node_id : 0;
-	node->net = net;
-	rsm_ctlrs_init(node);
-	return 0;
-}
-
-static void __net_exit rsm_net_exit(struct net *net)
-{
-	struct rsm_node *node = net_generic(net, rsm_net_id);
-
-	/* Each file holds the namespace, so all files are closed and no segment is left. */
-	xa_destroy(&node->segs);
-	xa_destroy(&node->users);
-	rsm_ctlrs_exit(node);
-}
-
-static struct pernet_operations rsm_net_ops = {
-	.init	= rsm_net_init,
-	.exit	= rsm_net_exit,
-	.id	= &rsm_net_id,
-	.size	= sizeof(struct rsm_node),
-};
-
-struct rsm_node *rsm_node_of(struct net *net)
-{
-	return net_generic(net, rsm_net_id);
-}
 
 static int __init rsm_init(void)
 {
 	int ret = -ENOMEM;
 
-	if (rsm_node_id > DAT_RSM_MAX_NODE)
-		return -EINVAL;
 	rsm_end_wq = alloc_workqueue("dat-rsm-end", WQ_UNBOUND | WQ_MEM_RECLAIM, CTX_ENDS);
 	if (!rsm_end_wq)
 		return ret;
@@ -83,16 +35,16 @@ static int __init rsm_init(void)
 	ret = rsm_topology_init();
 	if (ret)
 		goto err_serve;
-	ret = register_pernet_subsys(&rsm_net_ops);
+	ret = rsm_node_init();
 	if (ret)
 		goto err_topology;
 	ret = rsm_file_init();
 	if (ret)
-		goto err_pernet;
+		goto err_node;
 	return 0;
 
-err_pernet:
-	unregister_pernet_subsys(&rsm_net_ops);
+err_node:
+	rsm_node_exit();
 err_topology:
 	rsm_topology_exit();
 err_serve:
@@ -107,7 +59,7 @@ err_end_wq:
 static void __exit rsm_exit(void)
 {
 	rsm_file_exit();
-	unregister_pernet_subsys(&rsm_net_ops);
+	rsm_node_exit();
 	rsm_serve_exit();
 	destroy_workqueue(rsm_end_wq);
 	destroy_workqueue(rsm_wq);

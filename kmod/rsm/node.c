@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* User space sets the id of an RSM node, and a table with the addresses of other nodes. */
+/*
+ * The node of a network namespace.  User space sets its id, and a table with the addresses of other
+ * nodes.
+ */
 #include <linux/capability.h>
 #include <linux/in.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
+#include <net/netns/generic.h>
 
 #include "lib/device.h"
 #include "rsm/rdma.h"
@@ -14,6 +19,50 @@
 #define NODES_FLAGS	(DAT_RSM_NODES_TABLE | DAT_RSM_NODES_LOCAL | DAT_RSM_NODES_KEY | \
 			 DAT_RSM_NODES_TRUST)
 #define NODES_MAX	(RSM_MAX_CTLRS * (DAT_RSM_MAX_NODE + 1))
+
+#define AUTO_FIRST	0x80000000U
+
+static unsigned int rsm_node_id;
+module_param_named(node_id, rsm_node_id, uint, 0444);
+MODULE_PARM_DESC(node_id, "RSM node id of the first network namespace, 0 to 64 (0)");
+
+static unsigned int rsm_net_id;
+
+static int __net_init rsm_net_init(struct net *net)
+{
+	struct rsm_node *node = net_generic(net, rsm_net_id);
+
+	mutex_init(&node->lock);
+	xa_init_flags(&node->segs, XA_FLAGS_ALLOC);
+	xa_init(&node->users);
+	node->next_auto = AUTO_FIRST;
+	node->id = net_eq(net, &init_net) ? rsm_node_id : 0;
+	node->net = net;
+	rsm_ctlrs_init(node);
+	return 0;
+}
+
+static void __net_exit rsm_net_exit(struct net *net)
+{
+	struct rsm_node *node = net_generic(net, rsm_net_id);
+
+	/* Each file holds the namespace, so all files are closed and no segment is left. */
+	xa_destroy(&node->segs);
+	xa_destroy(&node->users);
+	rsm_ctlrs_exit(node);
+}
+
+static struct pernet_operations rsm_net_ops = {
+	.init	= rsm_net_init,
+	.exit	= rsm_net_exit,
+	.id	= &rsm_net_id,
+	.size	= sizeof(struct rsm_node),
+};
+
+struct rsm_node *rsm_node_of(struct net *net)
+{
+	return net_generic(net, rsm_net_id);
+}
 
 static void entry_addr(const struct dat_rsm_node *e, struct sockaddr_storage *out)
 {
@@ -313,4 +362,16 @@ int rsm_nodes(struct rsm_ucmd *ucmd)
 	if (arg->flags & (DAT_RSM_NODES_KEY | DAT_RSM_NODES_TRUST))
 		return trust_set(node, arg);
 	return arg->flags ? nodes_set(node, arg) : nodes_get(node, arg);
+}
+
+int rsm_node_init(void)
+{
+	if (rsm_node_id > DAT_RSM_MAX_NODE)
+		return -EINVAL;
+	return register_pernet_subsys(&rsm_net_ops);
+}
+
+void rsm_node_exit(void)
+{
+	unregister_pernet_subsys(&rsm_net_ops);
 }

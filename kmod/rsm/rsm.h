@@ -478,9 +478,6 @@ extern struct workqueue_struct *rsm_end_wq;
 extern const struct dat_poller_ops rsm_poller_ops;
 long rsm_ioctl_poller(struct rsm_file *file, unsigned int cmd, void __user *ubuf);
 
-/* main.c */
-struct rsm_node *rsm_node_of(struct net *net);
-
 /* file.c */
 int rsm_file_init(void);
 void rsm_file_exit(void);
@@ -611,6 +608,9 @@ int rsm_auth_ready(struct rsm_node *node);
 int rsm_auth_set_key(struct rsm_node *node, s32 serial);
 
 /* rsm/node.c; see also rsm/rdma.h */
+int rsm_node_init(void);
+void rsm_node_exit(void);
+struct rsm_node *rsm_node_of(struct net *net);
 int rsm_nodes(struct rsm_ucmd *ucmd);
 int rsm_table_copy(struct rsm_node *node, struct rsm_table **out);
 
