@@ -340,48 +340,6 @@ bool dat_conn_rq_full(const struct dat_conn *conn)
 }
 
 /**
- * dat_conn_bind_done() - report that the registration for conn->bind has completed
- * @conn: connection
- * @failed: true if the device has refused the registration
- *
- * Context: ep->lock held.
- */
-void dat_conn_bind_done(struct dat_conn *conn, bool failed)
-{
-	/* If the connection is closing, its teardown completes the bind as flushed. */
-	if (dat_conn_is_closing(conn))
-		return;
-	conn->bind.failed = failed;
-	queue_work(dat_wq, &conn->bind_work);
-}
-
-/*
- * Starts the registration for conn->bind, since all earlier requests have completed.
- * conn_bind_work() does the rest.
- */
-static void conn_start_bind(struct dat_conn *conn)
-{
-	struct dat_bind *bind = &conn->bind;
-	struct dat_ep *ep = conn->ep;
-	struct dat_rmr *rmr;
-	int ret = 0;
-
-	lockdep_assert_held(&ep->lock);
-	bind->started = true;
-	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
-	if (!IS_ERR(rmr)) {
-		bind->taken = dat_rmr_take(rmr, ep->pz, bind->ticket);
-		dat_obj_put(&rmr->obj);
-	}
-	if (bind->taken)
-		ret = conn->dev->ops->bind_start(conn, bind->taken);
-	if (ret > 0)
-		return;
-	bind->failed = ret < 0;
-	queue_work(dat_wq, &conn->bind_work);
-}
-
-/**
  * dat_conn_progress() - continue with the send queue after requests have completed or failed
  * @conn: connection
  *
@@ -406,7 +364,7 @@ void dat_conn_progress(struct dat_conn *conn)
 	}
 	if (conn->bind.set) {
 		if (!conn->inflight && !dat_conn_is_closing(conn) && !conn->bind.started)
-			conn_start_bind(conn);
+			dat_bind_start(conn);
 		return;
 	}
 	if (conn->fenced && conn->inflight)
@@ -425,48 +383,6 @@ static void conn_timer(struct work_struct *work)
 	spin_lock_bh(&ep->lock);
 	if (!dat_conn_was_established(conn))
 		dat_conn_fail(conn, DAT_EV_TIMED_OUT);
-	spin_unlock_bh(&ep->lock);
-}
-
-static u8 conn_carry_out(struct dat_conn *conn)
-{
-	struct dat_bind *bind = &conn->bind;
-	struct dat_ep *ep = conn->ep;
-	struct dat_rmr *rmr = ERR_PTR(-ENOENT);
-	u8 status = DAT_ST_RMR_FAILED;
-
-	if (bind->taken && !bind->failed)
-		rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
-	if (IS_ERR(rmr)) {
-		dat_binding_free(bind->taken);
-	} else {
-		status = dat_rmr_carry_out(rmr, bind->taken);
-		dat_obj_put(&rmr->obj);
-	}
-	bind->taken = NULL;
-	return status;
-}
-
-/*
- * Puts the binding of conn->bind into effect and reports the bind.  No lock is needed to read
- * conn->bind: while bind.set is true, only this work changes conn->bind.
- */
-static void conn_bind_work(struct work_struct *work)
-{
-	struct dat_conn *conn = container_of(work, struct dat_conn, bind_work);
-	struct dat_ep *ep = conn->ep;
-	struct dat_queue *q = &ep->sq;
-	u8 status;
-
-	status = conn_carry_out(conn);
-	spin_lock_bh(&ep->lock);
-	conn->bind.set = false;
-	q->done++;
-	dat_queue_publish(q);
-	dat_report_bind(ep, &conn->bind, status);
-	if (status != DAT_ST_SUCCESS)
-		dat_conn_fail(conn, DAT_EV_BROKEN);
-	dat_conn_progress(conn);
 	spin_unlock_bh(&ep->lock);
 }
 
@@ -679,7 +595,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	dat_busy_init_conn(conn);
 	dat_solicited_init_conn(conn);
 	INIT_DELAYED_WORK(&conn->close_work, conn_close_work);
-	INIT_WORK(&conn->bind_work, conn_bind_work);
+	dat_bind_init(conn);
 	INIT_WORK(&conn->early_work, conn_early_work);
 	INIT_DELAYED_WORK(&conn->timer, conn_timer);
 	dev->ops->conn_init(conn);

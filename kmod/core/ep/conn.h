@@ -23,7 +23,7 @@ struct dat_psp;
  * struct dat_bind - a bind request that has been taken from the send queue
  * @set: flag: the structure holds a bind request; no later request is posted until the bind
  *	completes
- * @started: flag: conn_start_bind() has run; keeps the bind from being started twice
+ * @started: flag: dat_bind_start() has run; keeps the bind from being started twice
  * @failed: flag: the registration failed
  * @cookie: cookie of the request
  * @flags: flags of the request
@@ -227,7 +227,6 @@ u32 dat_conn_max_recvs(const struct dat_conn *conn);
 void dat_conn_set_windows(struct dat_conn *conn, u32 max_send);
 bool dat_conn_rq_full(const struct dat_conn *conn);
 void dat_conn_gone(struct dat_conn *conn);
-void dat_conn_bind_done(struct dat_conn *conn, bool failed);
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path);
 int dat_ep_allow_peer(struct dat_ep *ep, bool write);
 void dat_conn_drain(struct dat_conn *conn);
@@ -338,9 +337,14 @@ static __always_inline void dat_complete_end(const struct dat_conn *conn)
 void dat_complete(struct dat_conn *conn, const struct dat_completion *c, u32 n);
 void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last);
 void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status);
+void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status);
 void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u32 len,
 		    u32 imm);
-void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status);
+
+/* bind.c */
+void dat_bind_init(struct dat_conn *conn);
+void dat_bind_start(struct dat_conn *conn);
+void dat_conn_bind_done(struct dat_conn *conn, bool failed);
 
 /* connect.c */
 int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
