@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "../../ulib/tools/rsm-perf.h"
+#include "../../ulib/tools/rsm-perf/perf.h"
 
 #define SHOWN_MS	500	/* the thread shows its line several times */
 

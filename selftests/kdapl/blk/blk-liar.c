@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "blk_proto.h"
-#include "common.h"
-#include "opt.h"
+#include "common/tool.h"
+#include "common/opt.h"
 
 #define DATA_SIZE	65536
 #define MESSAGE_SIZE	64	/* larger than struct datblk_request */

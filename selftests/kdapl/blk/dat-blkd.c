@@ -30,8 +30,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "common.h"
-#include "opt.h"
+#include "common/tool.h"
+#include "common/opt.h"
 #include "dat-blkd.h"
 
 #define MAX_CLIENTS	8

@@ -24,8 +24,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dat-cp.h"
-#include "opt.h"
+#include "dat-cp/cp.h"
+#include "common/opt.h"
 
 #define RECVS		32
 #define PATIENCE_MS	20000

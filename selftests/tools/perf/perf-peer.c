@@ -27,8 +27,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common.h"
-#include "opt.h"
+#include "common/tool.h"
+#include "common/opt.h"
 
 #define RECVS		64
 #define BYTES		256	/* of a message */
