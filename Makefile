@@ -77,7 +77,7 @@ modules_install: modules
 	install -D -m 644 $(KOBJ)/Module.symvers $(DESTDIR)/lib/modules/$(KREL)/dat/Module.symvers
 
 libs:
-	+$(MAKE) -C $(DAT_TOP)/ulib
+	+@$(MAKE) --no-print-directory -C $(DAT_TOP)/ulib
 
 # Quoted for the shell, since these paths may hold anything.
 INSTALL_DIRS = $(foreach v,DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR SRCDIR COMPLETIONDIR \
@@ -185,7 +185,7 @@ demo-rsm-two: libs
 		'$(DAT_TOP)/scripts/demo-rsm-guest importers'
 
 help:
-	@echo 'all              the modules and the libraries (default)'
+	@echo 'all              the modules and the libraries (default); V=1 prints the commands'
 	@echo 'modules          dat.ko and dat_rsm.ko for KDIR=$(KDIR)'
 	@echo 'ktest            modules that test, measure and show kDAPL, into ktest/ beside dat.ko'
 	@echo 'libs             libdat, librsm and the tools, into build/ulib/; completions into build/completion/'
