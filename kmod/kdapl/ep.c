@@ -179,8 +179,8 @@ struct dat_ep *kdat_ep_tentative(struct dat_ia *ia)
 	return ret ? ERR_PTR(-ENOMEM) : ep;
 }
 
-static DAT_RETURN ep_make(struct dat_ia *ia, const struct dat_ep_parents *p,
-			  const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out)
+static DAT_RETURN kep_make(struct dat_ia *ia, const struct dat_ep_parents *p,
+			   const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out)
 {
 	struct dat_ep *ep = ep_new(ia, p, attr, DAT_EP_STATE_UNCONNECTED);
 
@@ -213,7 +213,7 @@ static DAT_RETURN ep_create(DAT_IA_HANDLE ia_handle, const struct ep_handles *h,
 	rc = kdat_attr_check(kia->ia, &attr, bad_attr);
 	if (rc == DAT_SUCCESS) {
 		kdat_attr_complete(kia->ia, &attr);
-		rc = ep_make(kia->ia, &parents, &attr, out);
+		rc = kep_make(kia->ia, &parents, &attr, out);
 	}
 	dat_ep_put_parents(&parents);
 out_done:
@@ -464,8 +464,8 @@ static DAT_RETURN modify_commit(struct dat_ep *ep, const struct ep_handles *h,
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN ep_modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
-			    const DAT_EP_PARAM *param)
+static DAT_RETURN kep_modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
+			     const DAT_EP_PARAM *param)
 {
 	struct ep_handles h;
 	DAT_EP_ATTR attr;
@@ -501,7 +501,7 @@ DAT_RETURN kdat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_ma
 		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
 	kep = kdat_ep_of(ep);
 	mutex_lock(&kep->modify);
-	rc = ep_modify(ep, ep_param_mask, ep_param);
+	rc = kep_modify(ep, ep_param_mask, ep_param);
 	mutex_unlock(&kep->modify);
 	kdat_done(&ep->obj);
 	return rc;

@@ -54,9 +54,9 @@ static bool policy_known(DAT_UPCALL_POLICY policy)
 	       policy == DAT_UPCALL_NORIFY || policy == DAT_UPCALL_MANY;
 }
 
-static DAT_RETURN kcreate_check(DAT_COUNT qlen, DAT_UPCALL_POLICY policy,
-				const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags,
-				const DAT_EVD_HANDLE *out)
+static DAT_RETURN kevd_check(DAT_COUNT qlen, DAT_UPCALL_POLICY policy,
+			     const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags,
+			     const DAT_EVD_HANDLE *out)
 {
 	if (qlen <= 0)
 		return KDAT_ARG(2);
@@ -79,7 +79,7 @@ DAT_RETURN kdat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 	struct dat_evd *evd;
 	DAT_RETURN rc;
 
-	rc = kcreate_check(evd_min_qlen, upcall_policy, upcall, evd_flags, evd_handle);
+	rc = kevd_check(evd_min_qlen, upcall_policy, upcall, evd_flags, evd_handle);
 	if (rc != DAT_SUCCESS)
 		return rc;
 	kia = kdat_ia_get(ia_handle);

@@ -154,7 +154,7 @@ static DAT_RETURN fmr_post(struct dat_ep *ep, struct fmr_request *f)
  * Posts a bind.  dat_fmr_queue() comes before the post, because the request may complete before the
  * post returns.
  */
-static DAT_RETURN bind_post(struct dat_ep *ep, void *arg)
+static DAT_RETURN kfmr_post(struct dat_ep *ep, void *arg)
 {
 	struct fmr_request *f = arg;
 	DAT_RETURN rc;
@@ -186,7 +186,7 @@ static DAT_RETURN fmr(struct fmr_request *f, const struct kdat_region *region,
 	 */
 	f->context = lmr->context;
 	f->rkey = lmr->rkey;
-	rc = kdat_ep_call(ep_handle, bind_post, f);
+	rc = kdat_ep_call(ep_handle, kfmr_post, f);
 	if (rc != DAT_SUCCESS)
 		dat_fmr_unclaim(lmr);
 	return rc;

@@ -203,7 +203,7 @@ DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
 	return kia->addr.ss_family ? (struct sockaddr *)&kia->addr : NULL;
 }
 
-static void fill_limits(const struct dat_ia *ia, DAT_IA_ATTR *attr)
+static void kia_fill_limits(const struct dat_ia *ia, DAT_IA_ATTR *attr)
 {
 	const struct dat_limits *limits = &ia->dev->limits;
 	u32 iov = min(limits->send_sge, limits->recv_sge);
@@ -248,7 +248,7 @@ static void fill_ia_attr(struct kdat_ia *kia, DAT_IA_ATTR *attr)
 		   &attr->firmware_version_minor) < 1)
 		attr->firmware_version_major = 0;
 	attr->ia_address_ptr = kdat_ia_addr(kia);
-	fill_limits(ia, attr);
+	kia_fill_limits(ia, attr);
 	attr->max_rdma_read_in = attr->max_rdma_read_per_ep_in;
 	attr->max_rdma_read_out = attr->max_rdma_read_per_ep_out;
 	attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;

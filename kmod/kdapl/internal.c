@@ -73,8 +73,8 @@ DAT_RETURN kdat_evd_set_gate(DAT_EVD_HANDLE evd_handle, const struct dat_gate *g
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_evd_set_gate);
 
-static int lmr_make(struct dat_pz *pz, u64 addr, u64 length, u32 priv, DAT_LMR_HANDLE *handle,
-		    u32 *rkey)
+static int internal_lmr_make(struct dat_pz *pz, u64 addr, u64 length, u32 priv,
+			     DAT_LMR_HANDLE *handle, u32 *rkey)
 {
 	struct dat_lmr *lmr = dat_lmr_create(pz, addr, length, priv, NULL);
 
@@ -102,7 +102,7 @@ int kdat_lmr_of_user(DAT_PZ_HANDLE pz_handle, u64 addr, u64 length, DAT_MEM_PRIV
 	dat_ia_unlock(ia);
 	ret = dat_ia_pin_begin(ia, addr, length, priv);
 	if (!ret) {
-		ret = lmr_make(pz, addr, length, priv, lmr, rkey);
+		ret = internal_lmr_make(pz, addr, length, priv, lmr, rkey);
 		dat_ia_pin_end(ia);
 	}
 	/* Drop the references to the zone and to the IA that kdat_get() took. */

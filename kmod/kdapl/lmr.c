@@ -12,8 +12,8 @@
 			 DAT_MEM_OPTIMIZE_EXACT_EXPOSURE)
 #define EXPOSURE	(DAT_MEM_OPTIMIZE_MIN_EXPOSURE | DAT_MEM_OPTIMIZE_EXACT_EXPOSURE)
 
-static DAT_RETURN lmr_make(struct dat_pz *pz, const struct kdat_region *r, struct dat_kmem *mem,
-			   u64 start, struct dat_lmr **out)
+static DAT_RETURN klmr_make(struct dat_pz *pz, const struct kdat_region *r, struct dat_kmem *mem,
+			    u64 start, struct dat_lmr **out)
 {
 	struct kdat_lmr *klmr = kzalloc(sizeof(*klmr), GFP_KERNEL);
 	struct dat_lmr *lmr;
@@ -42,7 +42,7 @@ static DAT_RETURN create_new(struct dat_pz *pz, struct kdat_region *r, struct da
 	u64 start = 0;
 
 	mem = kdat_region_mem(pz->obj.ia->dev, r, &start);
-	return IS_ERR(mem) ? kdat_mem_error(PTR_ERR(mem)) : lmr_make(pz, r, mem, start, out);
+	return IS_ERR(mem) ? kdat_mem_error(PTR_ERR(mem)) : klmr_make(pz, r, mem, start, out);
 }
 
 static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct dat_lmr *of,
@@ -61,7 +61,7 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 		return KDAT_RESERVED_LMR;
 	r->length = of->length;
 	mem = dat_kmem_clone(of->mem);
-	return IS_ERR(mem) ? kdat_mem_error(PTR_ERR(mem)) : lmr_make(pz, r, mem, of->start, out);
+	return IS_ERR(mem) ? kdat_mem_error(PTR_ERR(mem)) : klmr_make(pz, r, mem, of->start, out);
 }
 
 /*
@@ -84,8 +84,8 @@ static DAT_RETURN create_of_lmr(struct dat_pz *pz, struct kdat_region *r, struct
 	return rc;
 }
 
-static DAT_RETURN kcreate_check(const struct kdat_region *r, DAT_VA_TYPE va_type,
-				DAT_MEM_OPTIMIZE_FLAGS mem_opt, const DAT_LMR_HANDLE *lmr)
+static DAT_RETURN klmr_check(const struct kdat_region *r, DAT_VA_TYPE va_type,
+			     DAT_MEM_OPTIMIZE_FLAGS mem_opt, const DAT_LMR_HANDLE *lmr)
 {
 	if (!kdat_mem_kind(r->type))
 		return kdat_unknown_kind(r->type);
@@ -130,7 +130,7 @@ DAT_RETURN kdat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	struct dat_lmr *lmr;
 	DAT_RETURN rc;
 
-	rc = kcreate_check(&r, va_type, mem_opt, lmr_handle);
+	rc = klmr_check(&r, va_type, mem_opt, lmr_handle);
 	if (rc != DAT_SUCCESS)
 		return rc;
 	kia = kdat_ia_get(ia_handle);

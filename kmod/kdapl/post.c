@@ -304,8 +304,8 @@ DAT_RETURN kdat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_recv);
 
-static DAT_RETURN srq_post(struct dat_srq *srq, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
-			   DAT_CONTEXT cookie)
+static DAT_RETURN ksrq_post(struct dat_srq *srq, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+			    DAT_CONTEXT cookie)
 {
 	struct dat_wr *wr = &srq->wr;
 	int ret;
@@ -342,7 +342,7 @@ DAT_RETURN kdat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 	spin_lock(&srq->lock);
 	rc = kdat_dead(obj, rc);
 	if (srq->live)
-		rc = srq_post(srq, num_segments, local_iov, user_cookie);
+		rc = ksrq_post(srq, num_segments, local_iov, user_cookie);
 	if (rc == DAT_SUCCESS)
 		bad = dat_srq_pump_locked(srq);
 	spin_unlock(&srq->lock);

@@ -53,7 +53,7 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_h
 EXPORT_SYMBOL_DAT(kdat_rmr_create_for_ep);
 
 /* Converts an errno of dat_rmr_bind() to a DAT return code. */
-static DAT_RETURN bind_error(int err)
+static DAT_RETURN krmr_error(int err)
 {
 	if (err == -EINVAL)
 		return KDAT_ARG(3);
@@ -79,7 +79,7 @@ static DAT_RETURN bind_check(struct dat_ep *ep, const struct dat_rmr *rmr, u32 f
 	return rc;
 }
 
-static DAT_RETURN bind_post(struct dat_ep *ep, struct dat_rmr *rmr, u32 ticket,
+static DAT_RETURN krmr_post(struct dat_ep *ep, struct dat_rmr *rmr, u32 ticket,
 			    DAT_RMR_COOKIE cookie, u32 flags)
 {
 	DAT_RETURN rc = KDAT_BAD(EP);
@@ -109,8 +109,8 @@ struct bind_handles {
 	u32		flags;
 };
 
-static DAT_RETURN rmr_bind(struct dat_rmr *rmr, const struct bind_handles *h,
-			   struct dat_rmr_bind *arg)
+static DAT_RETURN krmr_bind(struct dat_rmr *rmr, const struct bind_handles *h,
+			    struct dat_rmr_bind *arg)
 {
 	struct dat_ia *ia = rmr->obj.ia;
 	struct dat_lmr *lmr = NULL;
@@ -133,7 +133,7 @@ static DAT_RETURN rmr_bind(struct dat_rmr *rmr, const struct bind_handles *h,
 	if (rc != DAT_SUCCESS)
 		goto out_put_lmr;
 	ret = dat_rmr_bind(rmr, lmr, arg);
-	rc = ret ? bind_error(ret) : bind_post(ep, rmr, arg->ticket, h->cookie, h->flags);
+	rc = ret ? krmr_error(ret) : krmr_post(ep, rmr, arg->ticket, h->cookie, h->flags);
 out_put_lmr:
 	dat_obj_put(lmr ? &lmr->obj : NULL);
 out_put_ep:
@@ -178,7 +178,7 @@ DAT_RETURN kdat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 	rmr = kdat_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
 	if (IS_ERR(rmr))
 		return kdat_lookup_error(PTR_ERR(rmr), KDAT_BAD(RMR));
-	rc = rmr_bind(rmr, &h, &arg);
+	rc = krmr_bind(rmr, &h, &arg);
 	kdat_done(&rmr->obj);
 	if (rc == DAT_SUCCESS)
 		*rmr_context = arg.rmr_context;

@@ -38,7 +38,7 @@ static int bind_access(u32 priv)
 	return access;
 }
 
-static u64 pages_of(u64 addr, u64 length)
+static u64 bind_pages(u64 addr, u64 length)
 {
 	return (PAGE_ALIGN(addr + length) - (addr & PAGE_MASK)) >> PAGE_SHIFT;
 }
@@ -90,7 +90,7 @@ static int binding_pin(struct verbs_binding *vb)
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	vb->umem = umem;
-	mr = verbs_alloc_mr(b->pz, pages_of(b->addr, b->length));
+	mr = verbs_alloc_mr(b->pz, bind_pages(b->addr, b->length));
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	vb->mr = mr;
@@ -105,7 +105,7 @@ static int binding_set_mr(struct verbs_binding *vb, struct ib_mr *mr)
 	return 0;
 }
 
-static int binding_make(struct verbs_binding *vb)
+static int bind_make(struct verbs_binding *vb)
 {
 	struct dat_binding *b = &vb->b;
 	const struct dat_dev *dev = b->pz->obj.ia->dev;
@@ -117,7 +117,7 @@ static int binding_make(struct verbs_binding *vb)
 							   b->length, b->addr));
 	}
 	vb->queued = !(dev->quirks & DAT_QUIRK_OPEN_INVALIDATE) &&
-		     pages_of(b->addr, b->length) <= dev->limits.fast_reg_pages;
+		     bind_pages(b->addr, b->length) <= dev->limits.fast_reg_pages;
 	if (vb->queued)
 		return binding_pin(vb);
 	return binding_set_mr(vb, ib_reg_user_mr(to_verbs_pz(b->pz)->pd, b->addr, b->length,
@@ -130,7 +130,7 @@ int verbs_bind_init(struct dat_binding *b)
 	int ret;
 
 	vb->access = bind_access(b->priv);
-	ret = binding_make(vb);
+	ret = bind_make(vb);
 	/* -EPERM means that RLIMIT_MEMLOCK is 0 and the process lacks CAP_IPC_LOCK. */
 	if (ret)
 		return ret == -EPERM ? -ENOMEM : ret;

@@ -102,7 +102,7 @@ static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 /* Converts an error of rdma_bind_addr() to the errno that <rdma/dat_ioctl.h> documents. */
-static int bind_error(int err)
+static int listen_error(int err)
 {
 	if (err == -EADDRNOTAVAIL)
 		return -EADDRINUSE;
@@ -117,7 +117,7 @@ static int listen_at(struct rdma_cm_id *id, struct dat_psp *psp,
 
 	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
 	if (ret)
-		return bind_error(ret);
+		return listen_error(ret);
 	/*
 	 * If two devices have the address, rdma_cm may have bound @id to the other device, not to
 	 * the IA's device.
