@@ -8,22 +8,90 @@
 
 #include <linux/tracepoint.h>
 
-#define dat_show_state(state)				\
-	__print_symbolic(state,				\
-		{ DAT_EP_UNCONNECTED,	"UNCONNECTED" },	\
-		{ DAT_EP_ACTIVE_PENDING, "ACTIVE_PENDING" },	\
-		{ DAT_EP_CONNECTED,	"CONNECTED" },		\
-		{ DAT_EP_DISC_PENDING,	"DISCONNECT_PENDING" },	\
-		{ DAT_EP_DISCONNECTED,	"DISCONNECTED" },	\
-		{ DAT_EP_COMPL_PENDING,	"COMPLETION_PENDING" })
+/*
+ * Names of values.  TRACE_DEFINE_ENUM() puts the numbers into the format files, because perf and
+ * trace-cmd, which decode a trace, do not know the enumerations.
+ */
+#define DAT_EP_STATE_NAMES	\
+	EM(DAT_EP_UNCONNECTED, "UNCONNECTED") \
+	EM(DAT_EP_ACTIVE_PENDING, "ACTIVE_PENDING") \
+	EM(DAT_EP_CONNECTED, "CONNECTED") \
+	EM(DAT_EP_DISC_PENDING, "DISCONNECT_PENDING") \
+	EM(DAT_EP_DISCONNECTED, "DISCONNECTED") \
+	EMe(DAT_EP_COMPL_PENDING, "COMPLETION_PENDING")
 
-#define dat_show_op(op)					\
-	__print_symbolic(op,				\
-		{ DAT_OP_INVALID,	"RECV" },		\
-		{ DAT_OP_SEND,		"SEND" },		\
-		{ DAT_OP_RDMA_WRITE,	"RDMA_WRITE" },		\
-		{ DAT_OP_RDMA_READ,	"RDMA_READ" },		\
-		{ DAT_OP_RMR_BIND,	"RMR_BIND" })
+#define DAT_CONN_STATE_NAMES	\
+	EM(DAT_CONN_CONNECTING, "CONNECTING") \
+	EM(DAT_CONN_ABORTING, "ABORTING") \
+	EM(DAT_CONN_ESTABLISHED, "ESTABLISHED") \
+	EM(DAT_CONN_DRAINING, "DRAINING") \
+	EM(DAT_CONN_HUNG_UP, "HUNG_UP") \
+	EMe(DAT_CONN_CLOSING, "CLOSING")
+
+#define DAT_OP_NAMES	\
+	EM(DAT_OP_INVALID, "RECV") \
+	EM(DAT_OP_SEND, "SEND") \
+	EM(DAT_OP_RDMA_WRITE, "RDMA_WRITE") \
+	EM(DAT_OP_RDMA_READ, "RDMA_READ") \
+	EM(DAT_OP_RMR_BIND, "RMR_BIND") \
+	EM(DAT_KOP_LMR_FMR, "LMR_FMR") \
+	EM(DAT_KOP_LMR_INVALIDATE, "LMR_INVALIDATE") \
+	EMe(DAT_KOP_READ_TO_RMR, "READ_TO_RMR")
+
+#define DAT_STATUS_NAMES	\
+	EM(DAT_ST_SUCCESS, "SUCCESS") \
+	EM(DAT_ST_FLUSHED, "FLUSHED") \
+	EM(DAT_ST_LOCAL_LENGTH, "LOCAL_LENGTH") \
+	EM(DAT_ST_LOCAL_EP, "LOCAL_EP") \
+	EM(DAT_ST_LOCAL_PROTECTION, "LOCAL_PROTECTION") \
+	EM(DAT_ST_BAD_RESPONSE, "BAD_RESPONSE") \
+	EM(DAT_ST_REMOTE_ACCESS, "REMOTE_ACCESS") \
+	EM(DAT_ST_REMOTE_RESPONDER, "REMOTE_RESPONDER") \
+	EM(DAT_ST_TRANSPORT, "TRANSPORT") \
+	EM(DAT_ST_RECEIVER_NOT_READY, "RECEIVER_NOT_READY") \
+	EM(DAT_ST_PARTIAL_PACKET, "PARTIAL_PACKET") \
+	EMe(DAT_ST_RMR_FAILED, "RMR_FAILED")
+
+#define DAT_EVENT_NAMES	\
+	EM(DAT_EV_DTO, "DTO") \
+	EM(DAT_EV_RMR_BIND, "RMR_BIND") \
+	EM(DAT_EV_CR, "CR") \
+	EM(DAT_EV_ESTABLISHED, "ESTABLISHED") \
+	EM(DAT_EV_PEER_REJECTED, "PEER_REJECTED") \
+	EM(DAT_EV_NON_PEER_REJECTED, "NON_PEER_REJECTED") \
+	EM(DAT_EV_ACCEPT_ERROR, "ACCEPT_ERROR") \
+	EM(DAT_EV_DISCONNECTED, "DISCONNECTED") \
+	EM(DAT_EV_BROKEN, "BROKEN") \
+	EM(DAT_EV_TIMED_OUT, "TIMED_OUT") \
+	EM(DAT_EV_UNREACHABLE, "UNREACHABLE") \
+	EM(DAT_EV_ASYNC_OVERFLOW, "ASYNC_OVERFLOW") \
+	EM(DAT_EV_ASYNC_CATASTROPHIC, "ASYNC_CATASTROPHIC") \
+	EM(DAT_EV_ASYNC_EP_BROKEN, "ASYNC_EP_BROKEN") \
+	EM(DAT_EV_ASYNC_TIMED_OUT, "ASYNC_TIMED_OUT") \
+	EM(DAT_EV_ASYNC_INTERNAL, "ASYNC_INTERNAL") \
+	EMe(DAT_EV_SOFTWARE, "SOFTWARE")
+
+#undef EM
+#undef EMe
+#define EM(value, name)		TRACE_DEFINE_ENUM(value);
+#define EMe(value, name)	TRACE_DEFINE_ENUM(value);
+
+DAT_EP_STATE_NAMES
+DAT_CONN_STATE_NAMES
+DAT_OP_NAMES
+DAT_STATUS_NAMES
+DAT_EVENT_NAMES
+
+#undef EM
+#undef EMe
+#define EM(value, name)		{ value, name },
+#define EMe(value, name)	{ value, name }
+
+#define dat_show_state(state)		__print_symbolic(state, DAT_EP_STATE_NAMES)
+#define dat_show_conn_state(state)	__print_symbolic(state, DAT_CONN_STATE_NAMES)
+#define dat_show_op(op)			__print_symbolic(op, DAT_OP_NAMES)
+#define dat_show_status(status)		__print_symbolic(status, DAT_STATUS_NAMES)
+#define dat_show_event(type)		__print_symbolic(type, DAT_EVENT_NAMES)
 
 TRACE_EVENT(dat_ep_state,
 	TP_PROTO(const struct dat_ep *ep, u32 new),
@@ -41,15 +109,6 @@ TRACE_EVENT(dat_ep_state,
 	TP_printk("ep=%u %s -> %s", __entry->id, dat_show_state(__entry->old),
 		  dat_show_state(__entry->new))
 );
-
-#define dat_show_conn_state(state)				\
-	__print_symbolic(state,					\
-		{ DAT_CONN_CONNECTING,	"CONNECTING" },		\
-		{ DAT_CONN_ABORTING,	"ABORTING" },		\
-		{ DAT_CONN_ESTABLISHED,	"ESTABLISHED" },	\
-		{ DAT_CONN_DRAINING,	"DRAINING" },		\
-		{ DAT_CONN_HUNG_UP,	"HUNG_UP" },		\
-		{ DAT_CONN_CLOSING,	"CLOSING" })
 
 TRACE_EVENT(dat_conn_state,
 	TP_PROTO(const struct dat_conn *conn, u32 new),
@@ -107,9 +166,9 @@ TRACE_EVENT(dat_complete,
 		__entry->status = status;
 		__entry->recv = recv;
 	),
-	TP_printk("ep=%u %s cookie=%#llx status=%u len=%u", __entry->id,
-		  __entry->recv ? "recv" : "request", __entry->cookie, __entry->status,
-		  __entry->len)
+	TP_printk("ep=%u %s cookie=%#llx status=%s len=%u", __entry->id,
+		  __entry->recv ? "recv" : "request", __entry->cookie,
+		  dat_show_status(__entry->status), __entry->len)
 );
 
 TRACE_EVENT(dat_event,
@@ -129,8 +188,9 @@ TRACE_EVENT(dat_event,
 		__entry->tail = tail;
 		__entry->queued = queued;
 	),
-	TP_printk("evd=%u type=%#x status=%u tail=%u%s", __entry->id, __entry->type,
-		  __entry->status, __entry->tail, __entry->queued ? "" : " DROPPED")
+	TP_printk("evd=%u type=%s status=%u tail=%u%s", __entry->id,
+		  dat_show_event(__entry->type), __entry->status, __entry->tail,
+		  __entry->queued ? "" : " DROPPED")
 );
 
 TRACE_EVENT(dat_kick,

@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* The tracepoints report the steps of a message in order, with the ids of the objects. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,16 +32,21 @@ FIXTURE_TEARDOWN(trace)
 	t_pair_close(&self->p);
 }
 
-static void collect(char *log, size_t size)
+static void read_text(const char *path, char *text, size_t size)
 {
-	int fd = open(TRACE_DIR "/trace", O_RDONLY);
+	int fd = open(path, O_RDONLY);
 	size_t n = 0;
 	ssize_t r;
 
-	while (n < size - 1 && (r = read(fd, log + n, size - 1 - n)) > 0)
+	while (n < size - 1 && (r = read(fd, text + n, size - 1 - n)) > 0)
 		n += r;
-	log[n] = 0;
+	text[n] = 0;
 	close(fd);
+}
+
+static void collect(char *log, size_t size)
+{
+	read_text(TRACE_DIR "/trace", log, size);
 }
 
 /* Returns the end of the first line that contains @text, or NULL. */
@@ -173,14 +179,42 @@ TEST_F(trace, a_send_from_kick_to_event)
 		 self->p.ep[1].sq.bell);
 	snprintf(text[1], sizeof(text[1]), "dat_post: obj=%u op=SEND cookie=%#llx len=48 num_sge=1",
 		 self->p.ep[1].id, COOKIE);
-	snprintf(text[2], sizeof(text[2]), "dat_complete: ep=%u request cookie=%#llx status=0 len=48",
+	snprintf(text[2], sizeof(text[2]), "dat_complete: ep=%u request cookie=%#llx status=SUCCESS len=48",
 		 self->p.ep[1].id, COOKIE);
-	snprintf(text[3], sizeof(text[3]), "dat_event: evd=%u type=", self->p.evd[1].id);
+	snprintf(text[3], sizeof(text[3]), "dat_event: evd=%u type=DTO ", self->p.evd[1].id);
 	for (at = self->log, i = 0; i < 4; i++) {
 		at = after(at, text[i]);
 		ASSERT_NE(NULL, at)
 			TH_LOG("not there, or too early: %s\n%s", text[i], self->log);
 	}
+}
+
+/*
+ * perf and trace-cmd know no enumeration: the formats from which they decode a trace must have the
+ * numbers.
+ */
+TEST_F(trace, formats_have_numbers_for_all_names)
+{
+	int events = 0;
+	struct dirent *d;
+	char path[320];
+	DIR *dir;
+
+	dir = opendir(TRACE_DIR "/events/dat");
+	ASSERT_NE(NULL, dir);
+	while ((d = readdir(dir))) {
+		if (strncmp(d->d_name, "dat_", 4))
+			continue;
+		snprintf(path, sizeof(path), TRACE_DIR "/events/dat/%s/format", d->d_name);
+		read_text(path, self->log, sizeof(self->log));
+		ASSERT_NE(NULL, strstr(self->log, "print fmt:"));
+		EXPECT_EQ(NULL, strstr(self->log, "DAT_")) {
+			TH_LOG("%s", self->log);
+		}
+		events++;
+	}
+	closedir(dir);
+	EXPECT_LE(6, events);
 }
 
 TEST_HARNESS_MAIN
