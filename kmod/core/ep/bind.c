@@ -28,8 +28,8 @@ void dat_conn_bind_done(struct dat_conn *conn, bool failed)
 }
 
 /**
- * dat_bind_start() - start the registration for conn->bind, since all earlier requests have completed
- * @conn: connection
+ * dat_bind_start() - start the registration for conn->bind
+ * @conn: connection, all of whose earlier requests have completed
  *
  * bind_work() does the rest.
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * Event rings in memory that a process may map: their layout, and the fields that the driver writes.
- * Only user/ring.c reads the fields that a process writes.  <rdma/dat_ring.h> describes the
- * protocol; its letters (A), (B) ... name the memory barriers.
+ * Event rings in memory that a process may map: their layout, and the fields that the driver
+ * writes.  Only user/ring.c reads the fields that a process writes.  <rdma/dat_ring.h> describes
+ * the protocol; its letters (A), (B) ... name the memory barriers.
  */
 #ifndef _DAT_EVENT_RING_H
 #define _DAT_EVENT_RING_H
