@@ -83,8 +83,8 @@ static inline int rdma_count(const char *what)
 }
 
 /*
- * Returns the count of @what once it is stable for half a second: the objects of an earlier test end
- * asynchronously.
+ * Returns the count of @what once it is stable for half a second: the objects of an earlier test
+ * end asynchronously.
  */
 static inline int rdma_count_settled(const char *what)
 {

@@ -174,7 +174,7 @@ static void import_and_use(struct __test_metadata *_metadata, struct r_pair *p)
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp));
 }
 
-/* One flood serves for all calls, since it takes up to FLOOD_MS.  All must be done within the limit. */
+/* One flood serves for all calls, since it takes up to FLOOD_MS. */
 TEST_F_TIMEOUT(wire, strangers_who_connect_speak_and_never_finish_hold_up_nobody, 300)
 {
 	uint64_t begin, patience;

@@ -737,8 +737,8 @@ TEST_F_TIMEOUT(fail, open, 300)
 }
 
 /*
- * Fail each allocation of an EVD with a large ring once.  Returns 0 when the EVD has been created and
- * freed.
+ * Fail each allocation of an EVD with a large ring once.  Returns 0 when the EVD has been created
+ * and freed.
  */
 static int fail_each_page(struct t_file *f)
 {
