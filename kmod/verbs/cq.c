@@ -153,26 +153,20 @@ void verbs_take_rest(struct verbs_conn *vc)
  * verbs_cq_stop() - stop the handlers that poll the completion queues of a connection
  * @vc: connection with CQs, without QP
  *
- * A running cq_irq_poll() may still arm the CQ, even after irq_poll_complete().  It has ended when
- * verbs_cq_stopped() returns true.
+ * A running cq_irq_poll() may still arm the CQ, even after irq_poll_complete().  It has ended after
+ * an RCU grace period.
  *
  * Context: may sleep.
  */
 void verbs_cq_stop(struct verbs_conn *vc)
 {
 	irq_poll_disable(&vc->iop);
-	vc->readers = start_poll_synchronize_rcu();
-}
-
-bool verbs_cq_stopped(const struct verbs_conn *vc)
-{
-	return poll_state_synchronize_rcu(vc->readers);
 }
 
 /**
  * verbs_cq_destroy() - destroy the completion queues of a connection
- * @vc: connection with CQs, without QP.  Unless it never had a QP, verbs_cq_stopped() has returned
- *	true.
+ * @vc: connection with CQs, without QP.  Unless it never had a QP, an RCU grace period has passed
+ *	since verbs_cq_stop().
  *
  * Context: may sleep.
  */

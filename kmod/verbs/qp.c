@@ -22,7 +22,7 @@
 #define REQUEST_TIME	msecs_to_jiffies(20)
 /* Time limit for the device to report the last receive that a QP has taken from the SRQ. */
 #define LAST_WQE_TIME	HZ
-/* Longest time between two looks for an event. */
+/* Longest poll interval. */
 #define MAX_DELAY	(HZ / 20UL)
 
 void verbs_path(struct dat_conn *conn, struct dat_path *path)
@@ -425,16 +425,20 @@ void verbs_conn_unbind(struct dat_conn *conn)
 
 static void exit_work(struct work_struct *work)
 {
-	struct verbs_conn *vc = container_of(work, struct verbs_conn, exit_work.work);
+	struct verbs_conn *vc = container_of(to_rcu_work(work), struct verbs_conn, exit_work);
 
-	if (!verbs_cq_stopped(vc)) {
-		queue_delayed_work(dat_close_wq, &vc->exit_work, 1);
-		return;
-	}
 	verbs_cq_destroy(vc);
 	dat_conn_gone(&vc->conn);
 }
 
+static void grace_work(struct work_struct *work)
+{
+	struct verbs_conn *vc = container_of(to_delayed_work(work), struct verbs_conn, grace_work);
+
+	queue_rcu_work(dat_close_wq, &vc->exit_work);
+}
+
+/* The work items take no place in dat_close_wq while they wait. */
 void verbs_conn_exit(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
@@ -444,8 +448,10 @@ void verbs_conn_exit(struct dat_conn *conn)
 		return;
 	}
 	verbs_cq_stop(vc);
-	queue_delayed_work(dat_close_wq, &vc->exit_work,
-			   conn->dev->quirks & DAT_QUIRK_CQ_GRACE ? HZ : 1);
+	if (conn->dev->quirks & DAT_QUIRK_CQ_GRACE)
+		queue_delayed_work(dat_close_wq, &vc->grace_work, HZ);
+	else
+		queue_rcu_work(dat_close_wq, &vc->exit_work);
 }
 
 void verbs_conn_init(struct dat_conn *conn)
@@ -453,7 +459,8 @@ void verbs_conn_init(struct dat_conn *conn)
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
 	INIT_WORK(&vc->error_work, error_work);
-	INIT_DELAYED_WORK(&vc->exit_work, exit_work);
+	INIT_DELAYED_WORK(&vc->grace_work, grace_work);
+	INIT_RCU_WORK(&vc->exit_work, exit_work);
 	verbs_recv_cq_init(vc);
 }
 

@@ -107,8 +107,8 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @recv_task: tasklet that handles notifications of @recv_cq
  * @error_work: work that handles an error event of @qp, because the event may come in hard
  *	interrupt
+ * @grace_work: work that queues @exit_work, if the device needs time before its CQs are destroyed
  * @exit_work: work that destroys the CQs
- * @readers: RCU grace period after which @iop is not running
  * @step: number of steps of the teardown that are done
  * @step_began: time in jiffies when the current step of the teardown began
  * @cm_event_seen: flag: rdma_cm has reported an event of @id; never cleared; the teardown reads it
@@ -137,8 +137,8 @@ struct verbs_conn {
 	struct irq_poll		iop;
 	struct tasklet_struct	recv_task;
 	struct work_struct	error_work;
-	struct delayed_work	exit_work;
-	unsigned long		readers;
+	struct delayed_work	grace_work;
+	struct rcu_work		exit_work;
 	u32			step;
 	unsigned long		step_began;
 	bool			cm_event_seen;
@@ -239,7 +239,6 @@ int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);
 /* cq.c */
 int verbs_cq_create(struct verbs_conn *vc, u32 entries);
 void verbs_cq_stop(struct verbs_conn *vc);
-bool verbs_cq_stopped(const struct verbs_conn *vc);
 void verbs_cq_destroy(struct verbs_conn *vc);
 int verbs_take(struct dat_conn *conn);
 void verbs_take_rest(struct verbs_conn *vc);
