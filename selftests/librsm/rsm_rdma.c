@@ -1197,15 +1197,15 @@ TEST_F(rdma, a_peer_that_acknowledges_nothing_takes_no_place_of_connections_that
 	static char log[1 << 16];
 	struct peer_grant a;
 
-	if (trace_start())
-		SKIP(return, "no tracefs");
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
 	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
-	ASSERT_EQ(0, trace_on("workqueue/workqueue_execute_start", "0"));
+	if (trace_start())
+		SKIP(return, "no tracefs");
+	EXPECT_EQ(0, trace_on("workqueue/workqueue_execute_start", "0"));
 	/* The peer gets this event, and sends no ACK. */
-	ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->exp, 0));
+	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->exp, 0));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
-	EXPECT_LT(2, trace_read(log, sizeof(log), "function serve_end_work"));
+	EXPECT_LE(2, trace_read(log, sizeof(log), "function serve_end_work"));
 	trace_end();
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
 }

@@ -233,7 +233,7 @@ no_progress_before_3_s() {
 
 progress_on_a_terminal() {
 	serve || return 1
-	script -qec "timeout 60 '$bin/dat-perf' --port $port -D 4 $host >'$tmp/client.out'" \
+	script -qec "timeout 60 '$bin/dat-perf' --port $port -D 5 $host >'$tmp/client.out'" \
 		"$tmp/script.log" >/dev/null </dev/null
 	grep -q $'\rdat-perf: 64 bytes: [0-9]* % after [1-9][0-9]* s *\r' "$tmp/script.log" &&
 		! has "$tmp/client.out" after && [[ $(column 2) =~ ^[1-9] ]]

@@ -203,7 +203,7 @@ static int ended_by_kill(int status)
 TEST_F_TIMEOUT(kill, both_at_once, 300)
 {
 	static const char *const kinds[] = { "qp", "cm_id", "cq", "mr", "pd" };
-	int before[5], status[2], i, tested = 0;
+	int before[5], status[2], i, now, tested = 0;
 	pid_t pid[2];
 
 	for (i = 0; i < 5; i++)
@@ -227,7 +227,9 @@ TEST_F_TIMEOUT(kill, both_at_once, 300)
 	EXPECT_LE(5, tested);
 	/* Connections of an earlier test may have ended meanwhile. */
 	for (i = 0; i < 5; i++) {
-		EXPECT_GE(before[i], rdma_count_falls(kinds[i], before[i])) TH_LOG("%s", kinds[i]);
+		now = rdma_count_falls(kinds[i], before[i]);
+		EXPECT_LE(0, now);
+		EXPECT_GE(before[i], now) TH_LOG("%s", kinds[i]);
 	}
 }
 
@@ -495,27 +497,33 @@ TEST_F_TIMEOUT(files, few_end_at_the_same_time, 120)
 /* --- teardowns that wait ------------------------------------------------------------ */
 
 #define CLOSES		12	/* connections, each with two teardowns */
-#define WORKERS		512
+#define WORKERS		64
 
-/* A thread of a workqueue: whether it runs a teardown, and the timer that it has set meanwhile. */
+/* A thread of a workqueue that has run a teardown. */
 struct worker {
 	int	pid;
-	int	in;
-	char	timer[32];
+	int	in;		/* flag: runs a teardown, which has not slept yet */
+	char	timer[32];	/* timer that this teardown has set last */
 };
 
-static struct worker *worker_of(struct worker *w, const char *line)
+static int pid_of(const char *line)
 {
 	const char *at = strstr(line, " [");
-	int pid;
 
 	while (at && at > line && at[-1] != '-')
 		at--;
-	pid = at ? atoi(at) : 0;
-	while (w->pid && w->pid != pid)
-		w++;
-	w->pid = pid;
-	return w;
+	return at ? atoi(at) : 0;
+}
+
+/* Returns the entry of the thread, a free entry if it has none, or NULL if there is no free one. */
+static struct worker *worker_of(struct worker *w, int pid)
+{
+	int i;
+
+	for (i = 0; i < WORKERS; i++, w++)
+		if (!w->pid || w->pid == pid)
+			return w;
+	return NULL;
 }
 
 /* Returns whether the timer of an event wakes the thread that has set it. */
@@ -524,19 +532,23 @@ static int sleeps(const char *line)
 	return strstr(line, "function=process_timeout") || strstr(line, "function=hrtimer_wakeup");
 }
 
-/* Returns how many of the timers that teardowns have set the @line of the log shows as expired. */
-static int expired(const struct worker *w, const char *line)
+/* Returns how many teardowns have slept until the timer of the @line expired. */
+static int expired(struct worker *w, const char *line)
 {
-	int n = 0;
+	int i, n = 0;
 
-	for (; w->pid; w++)
-		n += w->in && w->timer[0] && strstr(line, w->timer);
+	for (i = 0; i < WORKERS; i++, w++) {
+		if (w->in && w->timer[0] && strstr(line, w->timer)) {
+			w->in = 0;
+			n++;
+		}
+	}
 	return n;
 }
 
 /*
- * Returns how often the recorded teardowns have slept until a timer expired.  Sets *@begun to the
- * number of work items of these teardowns.
+ * Returns how many work items of the recorded teardowns have slept until a timer expired.  Sets
+ * *@begun to the number of these work items.
  */
 static int slept(int *begun)
 {
@@ -550,16 +562,16 @@ static int slept(int *begun)
 	*begun = 0;
 	memset(workers, 0, sizeof(workers));
 	while (f && fgets(line, sizeof(line), f)) {
+		w = worker_of(workers, pid_of(line));
 		timer = strstr(line, "timer=");
 		if (strstr(line, "expire_entry")) {
 			n += expired(workers, line);
-		} else if (strstr(line, "function conn_close_work")) {
-			w = worker_of(workers, line);
+		} else if (w && strstr(line, "function conn_close_work")) {
+			w->pid = pid_of(line);
 			w->in = !!strstr(line, "execute_start");
 			w->timer[0] = 0;
 			*begun += w->in;
-		} else if (timer && sleeps(line)) {
-			w = worker_of(workers, line);
+		} else if (w && w->pid && timer && sleeps(line)) {
 			snprintf(w->timer, sizeof(w->timer), "%.*s", (int)strcspn(timer, " "),
 				 timer);
 		}
@@ -643,8 +655,8 @@ TEST_F_TIMEOUT(teardown, that_waits_does_not_sleep_in_its_place, 60)
 	n = slept(&begun);
 	trace_put("tracing_on", "1");
 	EXPECT_LE(2 * CLOSES, begun);
-	/* irq_poll may sleep for a jiffy, if a softirq still polls the CQ at the end. */
-	EXPECT_GE(CLOSES / 4, n);
+	/* irq_poll sleeps if a softirq still polls the CQ at the end, which is rare. */
+	EXPECT_GE(CLOSES / 2, n);
 }
 
 TEST_HARNESS_MAIN
