@@ -5,16 +5,16 @@
  *
  *   dat_dev                an RDMA device
  *    └ dat_ia              one open instance of a port of the device
- *       ├ dat_cno          notification object that several EVDs trigger (evd.h)
- *       ├ dat_evd          event dispatcher with its ring (evd.h)
- *       ├ dat_pz           protection zone (lmr.h)
- *       │  ├ dat_lmr       registered memory (lmr.h)
- *       │  ├ dat_rmr       key for a part of an LMR (rmr.h)
- *       │  ├ dat_srq       shared receive queue (srq.h, queue.h)
- *       │  └ dat_ep        endpoint; outlives its connections (ep.h, queue.h)
- *       │     └ dat_conn   one connection of the endpoint (conn.h)
- *       ├ dat_psp          listener (psp.h)
- *       └ dat_cr           connection request (psp.h)
+ *       ├ dat_cno          notification object that several EVDs trigger (event/evd.h)
+ *       ├ dat_evd          event dispatcher with its ring (event/evd.h)
+ *       ├ dat_pz           protection zone (mem/lmr.h)
+ *       │  ├ dat_lmr       registered memory (mem/lmr.h)
+ *       │  ├ dat_rmr       key for a part of an LMR (mem/rmr.h)
+ *       │  ├ dat_srq       shared receive queue (ep/srq.h, ep/queue.h)
+ *       │  └ dat_ep        endpoint; outlives its connections (ep/ep.h, ep/queue.h)
+ *       │     └ dat_conn   one connection of the endpoint (ep/conn.h)
+ *       ├ dat_psp          listener (ep/psp.h)
+ *       └ dat_cr           connection request (ep/psp.h)
  *
  * This file declares what all objects have in common.  The header in parentheses declares the rest
  * of each object.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* Users who pay for what a thread takes. */
+/* Users to charge for the resources that a thread takes. */
 #include <linux/module.h>
 #include <linux/user_namespace.h>
 

@@ -25,7 +25,10 @@ static int __init rsm_init(void)
 	rsm_end_wq = alloc_workqueue("dat-rsm-end", WQ_UNBOUND | WQ_MEM_RECLAIM, CTX_ENDS);
 	if (!rsm_end_wq)
 		return ret;
-	/* Work items of rsm_wq wait neither for peers nor for other work items. */
+	/*
+	 * Work items of rsm_wq wait for no peer.  They may wait for conn->end_lock, which other work
+	 * items hold only for a short time.
+	 */
 	rsm_wq = alloc_workqueue("dat-rsm-conn", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rsm_wq)
 		goto err_end_wq;

@@ -331,7 +331,7 @@ void rsm_msg_inbox(struct work_struct *work)
 		left--;
 	}
 	mutex_unlock(&conn->end_lock);
-	/* A peer that goes on sending must not keep the place in the workqueue. */
+	/* A peer that goes on sending must not occupy a worker. */
 	if (!left)
 		queue_work(rsm_wq, &conn->inbox_work);
 }

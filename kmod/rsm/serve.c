@@ -28,14 +28,15 @@ MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
 
 /* Time limit for a peer to acknowledge the events that were sent to it, in jiffies. */
 #define DRAIN_TIME	HZ
-/* Interval of the looks for that acknowledgment. */
+/* Poll interval for that acknowledgment. */
 #define DRAIN_DELAY	(HZ / 50)
 
 /*
  * Workqueue for the teardown of connections.  A teardown waits for works on dat_wq, dat_close_wq
  * and rsm_wq, so it must not run on those workqueues.  It waits for no other teardown of this
- * workqueue.  A teardown that waits for its peer queues its work again, so peers that do not
- * acknowledge take none of the places.
+ * workqueue.  While a teardown waits for acknowledgments of its peer, it takes no place: its work
+ * is queued again.  It takes a place until dat.ko has closed the connection, which may wait a second
+ * for a message of rdma_cm.
  */
 static struct workqueue_struct *serve_wq;
 

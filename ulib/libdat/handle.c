@@ -71,8 +71,8 @@ static void deferred_sweep(struct udat_ia *ia)
 }
 
 /*
- * Mark all objects that are named by queued events of @evd.  Returns 0, or -1 if a dequeued
- * connection request is still being translated.
+ * Mark all objects that are named by queued events of @evd.  Returns 0, or -1 if a dequeued event,
+ * which may name an object, is still being translated.
  */
 static int evd_mark_named(struct udat_evd *evd)
 {

@@ -12,7 +12,7 @@
 #include <rdma/dat_ioctl.h>
 
 
-/* ---- common/text.c: conversion of values to text ---- */
+/* ---- text.c: conversion of values to text ---- */
 
 #define INFO_ADDR_SIZE	64
 
@@ -178,7 +178,7 @@ void fdinfo_word(const char *line, const char *key, char *buf, size_t size);
 /* Returns whether the line is about a @type. */
 int fdinfo_is(const char *line, const char *type);
 
-/* ---- common/stats.c, rows.c, prom.c: counters ---- */
+/* ---- stats.c, rows.c, prom.c: counters ---- */
 
 enum counter {
 	STAT_REQUESTS, STAT_RECEIVES, STAT_KICKS, STAT_COMPLETED, STAT_FAILED, STAT_FLUSHED,
@@ -262,7 +262,7 @@ struct stats_how {
 int stats_run(const struct stats_how *how);
 /* Write the totals in the format of Prometheus.  Returns 0 or a negative errno. */
 int prom_write(const struct sample *s, const char *file);
-/* ---- common/opt.c: the command line ---- */
+/* ---- opt.c: the command line ---- */
 
 /*
  * struct options - the command line

@@ -3,8 +3,8 @@
 /*
  * dat-perf: declarations that the files share.
  *
- *   main.c		the client and the server
- *   common/opt.c	options
+ *   main.c	the client and the server
+ *   opt.c	options
  *   size.c	sizes of messages
  *   queue.c	lengths of queues
  *   hello.c	greetings: private data of connection requests
@@ -325,7 +325,7 @@ struct perf {
 	jmp_buf			next_client;
 };
 
-/* common/opt.c */
+/* opt.c */
 void perf_options(int argc, char **argv, struct perf *p);
 const char *perf_opt_wrong(const struct perf_opt *o);
 

@@ -3,7 +3,7 @@
 /*
  * rsm-perf: declarations that the files share.
  *
- *   main.c		the exporter and the importer
+ *   main.c	the exporter and the importer
  *   opt.c	options
  *   run.c	calls that are measured
  *   report.c	output
