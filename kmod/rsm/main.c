@@ -26,8 +26,8 @@ static int __init rsm_init(void)
 	if (!rsm_end_wq)
 		return ret;
 	/*
-	 * Work items of rsm_wq wait for no peer.  They may wait for conn->end_lock, which other work
-	 * items hold only for a short time.
+	 * Work items of rsm_wq wait for no peer.  They may wait for conn->end_lock, which other
+	 * work items hold only for a short time.
 	 */
 	rsm_wq = alloc_workqueue("dat-rsm-conn", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rsm_wq)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * The receive CQ of a connection with the completion flag SOLICITED_WAIT; see core/event/solicited.c.
+ * The receive CQ of a connection with the completion flag SOLICITED_WAIT; see
+ * core/event/solicited.c.
  * Requests of such a connection have a separate CQ, which is armed for all completions, so that
  * each completed request runs the pump.
  *
