@@ -237,6 +237,8 @@ TEST(each_message_is_counted_once)
 	EXPECT_LE(1, counter(line, "kicks") - counter(was, "kicks"));
 	EXPECT_EQ(counter(was, "failed"), counter(line, "failed"));
 	EXPECT_EQ(counter(was, "dropped"), counter(line, "dropped"));
+	/* The last one of the list in Documentation/uapi.rst. */
+	EXPECT_EQ(0, strncmp(strrchr(line, ' '), " dropped=", 9)) TH_LOG("%s", line);
 	t_pair_close(&p);
 }
 
