@@ -342,7 +342,7 @@ static int stage_entry(struct stage *s, u32 entry)
  * Uncounts the last non-empty entry and the empty entries after it: the flush failed, so it is
  * unknown whether the last puts have arrived.
  */
-static void stage_doubt(struct rsm_transfer *t)
+static void stage_uncount(struct rsm_transfer *t)
 {
 	while (t->done && !t->e[--t->done].length)
 		;
@@ -365,7 +365,7 @@ static int stage_finish_puts(struct stage *s)
 		return ret;
 	ret = stage_await(s, flush);
 	if (ret)
-		stage_doubt(s->t);
+		stage_uncount(s->t);
 	return ret;
 }
 

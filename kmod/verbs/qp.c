@@ -279,7 +279,7 @@ static unsigned long await_cm_event(struct verbs_conn *vc)
  * of refused.  When the NAK is sent, the device itself moves the QP to the error state.  A device
  * that does not report the state, such as siw of Linux 6.1, takes all of NAK_TIME.
  */
-static unsigned long let_nak_leave(struct verbs_conn *vc)
+static unsigned long await_nak(struct verbs_conn *vc)
 {
 	struct ib_qp_attr attr = {};
 	struct ib_qp_init_attr init;
@@ -300,12 +300,12 @@ static unsigned long let_nak_leave(struct verbs_conn *vc)
  *
  * Peers can provoke these delays.  So the delays are short, and strangers get none for a NAK.
  */
-static unsigned long let_request_end(struct verbs_conn *vc)
+static unsigned long await_request(struct verbs_conn *vc)
 {
 	if (!may_have_received(vc))
 		return 0;
 	if (READ_ONCE(vc->refused) && !is_strangers(vc))
-		return let_nak_leave(vc);
+		return await_nak(vc);
 	if (vc->conn.dev->quirks & DAT_QUIRK_REPLAYS)
 		return step_left(vc, REQUEST_TIME);
 	return 0;
@@ -386,7 +386,7 @@ struct verbs_step {
 static const struct verbs_step steps[] = {
 	{ end_handlers },
 	{ await_cm_event },
-	{ let_request_end,	.needs_qp = true },
+	{ await_request,	.needs_qp = true },
 	{ disconnect },
 	{ drain,		.needs_qp = true },
 	{ await_last_wqe,	.needs_qp = true },

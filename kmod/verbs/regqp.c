@@ -206,8 +206,8 @@ static int reg_await(struct verbs_regqp *r, const struct dat_ia *ia)
 	return r->error;
 }
 
-static int reg_ask(struct verbs_regqp *r, const struct dat_ia *ia,
-		   const struct sockaddr_storage *addr)
+static int reg_establish(struct verbs_regqp *r, const struct dat_ia *ia,
+			 const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage src = *addr;
 	struct rdma_cm_id *id;
@@ -276,7 +276,7 @@ static int reg_make(struct verbs_regqp *r, const struct dat_ia *ia)
 	r->cq = cq;
 	ret = reg_listen(r, ia, &addr);
 	if (!ret)
-		ret = reg_ask(r, ia, &addr);
+		ret = reg_establish(r, ia, &addr);
 	if (r->listener)
 		rdma_destroy_id(r->listener);
 	r->listener = NULL;
