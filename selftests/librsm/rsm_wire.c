@@ -27,8 +27,12 @@
 #define CROWD_MS	5000	/* time for answers; a busy machine drops some of the requests */
 #define NODE_PLACES	14	/* of importers of one node that have proven nothing */
 #define BUSY_MS		1500	/* time for which an exporter has no place */
-#define PATIENCE_MS	5000	/* limit for calls that the peers must not delay... */
-#define PATIENCE	10	/* ... or so many times what they take without the peers, if longer */
+/*
+ * Limit for calls that the peers must not delay: requests of peers that are under way are served
+ * first, and each costs about as much as an import.
+ */
+#define PATIENCE_MS	5000
+#define PATIENCE	100	/* times what the calls take without the peers, if longer */
 
 FIXTURE(wire) {
 	struct r_pair		p;
