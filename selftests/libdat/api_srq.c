@@ -276,28 +276,37 @@ TEST_F_TIMEOUT(srq, buffers_survive_a_disconnect, 60)
 	expect_counts(_metadata, self->srq, 2, 2);
 }
 
+/* Connect @out to an endpoint with an SRQ of 32 buffers, of which the device holds 8. */
+static void connect_small_srq(struct __test_metadata *_metadata, struct a_pair *p,
+			      DAT_SRQ_HANDLE *srq, DAT_EP_HANDLE *out)
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_EP_HANDLE in;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(p->ia, p->pz, &srq_attr, srq));
+	ASSERT_EQ(DAT_SUCCESS, dat_srq_resize(*srq, 32));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create_with_srq(p->ia, p->pz, p->evd[0], p->evd[0],
+						      p->evd[0], *srq, &attr, &in));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1],
+					     &attr, out));
+	ASSERT_EQ(DAT_SUCCESS, a_connect(p, *out, in, p->evd[1], p->evd[0]));
+}
+
 /* 8 buffers are at the device.  One more buffer waits in the ring, and its memory is freed. */
 /* Covers: dat_srq_post_recv; dat_srq_query; dat_srq_resize */
 TEST_F_TIMEOUT(srq, a_buffer_whose_memory_is_gone_gives_its_place_back, 60)
 {
-	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
 	struct a_pair *p = &self->p;
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64), gone;
-	DAT_EP_ATTR attr = a_attr(p);
-	DAT_EP_HANDLE in, out;
 	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE out;
 	struct a_mem mem;
 	DAT_EVENT event;
 	uint64_t cookie;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(p->ia, p->pz, &srq_attr, &srq));
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_resize(srq, 32));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_create_with_srq(p->ia, p->pz, p->evd[0], p->evd[0],
-						      p->evd[0], srq, &attr, &in));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1],
-					     &attr, &out));
-	ASSERT_EQ(DAT_SUCCESS, a_connect(p, out, in, p->evd[1], p->evd[0]));
+	connect_small_srq(_metadata, p, &srq, &out);
 	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 4096, DAT_MEM_PRIV_ALL_FLAG, &mem));
 	gone = a_seg(&mem, 0, 64);
 	for (i = 0; i < 8; i++)
@@ -323,24 +332,16 @@ TEST_F_TIMEOUT(srq, a_buffer_whose_memory_is_gone_gives_its_place_back, 60)
  */
 TEST_F_TIMEOUT(srq, the_event_about_a_bad_buffer_makes_the_buffers_behind_it_available, 60)
 {
-	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
 	struct a_pair *p = &self->p;
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64), gone;
-	DAT_EP_ATTR attr = a_attr(p);
-	DAT_EP_HANDLE in, out;
 	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE out;
 	struct a_mem mem;
 	DAT_EVENT event;
 	uint64_t cookie;
 	int i;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_create(p->ia, p->pz, &srq_attr, &srq));
-	ASSERT_EQ(DAT_SUCCESS, dat_srq_resize(srq, 32));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_create_with_srq(p->ia, p->pz, p->evd[0], p->evd[0],
-						      p->evd[0], srq, &attr, &in));
-	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1],
-					     &attr, &out));
-	ASSERT_EQ(DAT_SUCCESS, a_connect(p, out, in, p->evd[1], p->evd[0]));
+	connect_small_srq(_metadata, p, &srq, &out);
 	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 4096, DAT_MEM_PRIV_ALL_FLAG, &mem));
 	gone = a_seg(&mem, 0, 64);
 	for (i = 0; i < 20; i++)

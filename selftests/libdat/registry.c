@@ -634,7 +634,8 @@ TEST_F(provider, forwards_transfers)
 	FORWARDED(ep_post_rdma_write, dat_ep_post_rdma_write(h, 0, NULL, cookie, NULL, 0));
 	FORWARDED(ep_create_with_srq,
 		  dat_ep_create_with_srq(h, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-	FORWARDED(lmr_create, dat_lmr_create(h, 0, region, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL));
+	FORWARDED(lmr_create,
+		  dat_lmr_create(h, 0, region, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL));
 	FORWARDED(lmr_query, dat_lmr_query(h, 0, NULL));
 	FORWARDED(lmr_free, dat_lmr_free(h));
 	FORWARDED(pz_create, dat_pz_create(h, NULL));

@@ -567,8 +567,8 @@ static int import_from(struct impostor *im, struct r_pair *p)
 /* Returns the number of imports of this process with cut=1 in fdinfo, or -1. */
 static int imports_cut(void)
 {
-	FILE *p = popen("grep -hc 'rsm-import:.* cut=1 ' $(grep -l rsm-import: /proc/$PPID/fdinfo/*)",
-			"r");
+	FILE *p = popen("grep -hc 'rsm-import:.* cut=1 ' "
+			"$(grep -l rsm-import: /proc/$PPID/fdinfo/*)", "r");
 	int n = -1;
 
 	if (!p)

@@ -207,7 +207,9 @@ static int device_fd(void)
 	return -1;
 }
 
-/* Let a file of R_SIZE zeros take the place of the library's descriptor.  Returns the descriptor. */
+/*
+ * Let a file of R_SIZE zeros take the place of the library's descriptor.  Returns the descriptor.
+ */
 static int replace_device(void)
 {
 	int fd = device_fd(), file = memfd_create("file", 0);

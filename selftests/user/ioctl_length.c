@@ -14,7 +14,8 @@
 #include "dat_test.h"
 
 #define PAGE	4096
-#define CMD(nr, name, needs)	{ #nr, DAT_IOC_##nr, sizeof(struct name), sizeof(struct name), needs }
+#define CMD(nr, name, needs)							\
+	{ #nr, DAT_IOC_##nr, sizeof(struct name), sizeof(struct name), needs }
 
 static const struct cmd {
 	char		name[16];

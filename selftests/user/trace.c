@@ -133,7 +133,8 @@ TEST_F(trace, what_drains_may_be_hung_up)
 
 	ASSERT_EQ(0, t_pair_connect(&self->p));
 	/* The peer posts no receive, so the send stays in flight until the peer disconnects. */
-	ASSERT_EQ(0, t_send(&self->p.ep[1], COOKIE, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 48));
+	ASSERT_EQ(0, t_send(&self->p.ep[1], COOKIE, (uintptr_t)self->p.mem.va, self->p.mem.lkey,
+			    48));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 1));
 	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[0], 0));
 	ASSERT_EQ(DAT_EV_DISCONNECTED, t_end(&self->p.evd[0], count));
@@ -169,7 +170,8 @@ TEST_F(trace, a_send_from_kick_to_event)
 	while (!(self->p.ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK))
 		usleep(1000);
 	ASSERT_EQ(0, t_recv(&self->p.ep[0].rq, 1, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 64));
-	ASSERT_EQ(0, t_send(&self->p.ep[1], COOKIE, (uintptr_t)self->p.mem.va, self->p.mem.lkey, 48));
+	ASSERT_EQ(0, t_send(&self->p.ep[1], COOKIE, (uintptr_t)self->p.mem.va, self->p.mem.lkey,
+			    48));
 	ASSERT_EQ(1, t_event(&self->p.evd[1], T_WAIT_MS, &eqe));
 	/* The kernel queues the event before it writes the line to the trace. */
 	usleep(100000);
@@ -179,7 +181,8 @@ TEST_F(trace, a_send_from_kick_to_event)
 		 self->p.ep[1].sq.bell);
 	snprintf(text[1], sizeof(text[1]), "dat_post: obj=%u op=SEND cookie=%#llx len=48 num_sge=1",
 		 self->p.ep[1].id, COOKIE);
-	snprintf(text[2], sizeof(text[2]), "dat_complete: ep=%u request cookie=%#llx status=SUCCESS len=48",
+	snprintf(text[2], sizeof(text[2]),
+		 "dat_complete: ep=%u request cookie=%#llx status=SUCCESS len=48",
 		 self->p.ep[1].id, COOKIE);
 	snprintf(text[3], sizeof(text[3]), "dat_event: evd=%u type=DTO ", self->p.evd[1].id);
 	for (at = self->log, i = 0; i < 4; i++) {

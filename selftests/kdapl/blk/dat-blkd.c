@@ -841,7 +841,8 @@ static void parse(int argc, char **argv, struct options *opt)
 		} else if (c == 'r') {
 			opt->read_only = 1;
 		} else if (c == 's') {
-			opt->probe = (unsigned int)opt_number(tool_prog, "--probe", optarg, 1, 86400);
+			opt->probe = (unsigned int)opt_number(tool_prog, "--probe", optarg, 1,
+							      86400);
 		} else {
 			fputs(usage, c == 'h' ? stdout : stderr);
 			exit(c == 'h' ? 0 : 2);
