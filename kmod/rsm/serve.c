@@ -35,7 +35,7 @@ MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
  * Workqueue for the teardown of connections.  A teardown waits for works on dat_wq, dat_close_wq
  * and rsm_wq, so it must not run on those workqueues.  It waits for no other teardown of this
  * workqueue.  While a teardown waits for acknowledgments of its peer, it takes no place: its work
- * is queued again.  It takes a place until dat.ko has closed the connection, which may wait a
+ * is queued again.  Then it keeps a place until dat.ko has closed the connection, which may wait a
  * second for a message of rdma_cm.
  */
 static struct workqueue_struct *serve_wq;

@@ -242,8 +242,8 @@ static unsigned long step_left(const struct verbs_conn *vc, unsigned long limit)
 }
 
 /*
- * Returns the number of jiffies after which a step looks again whether its event has come.  The
- * delays double, up to MAX_DELAY.  Returns 0 if the step has taken @limit jiffies.
+ * Returns the number of jiffies after which a step polls again for its event.  The delays double,
+ * up to MAX_DELAY.  Returns 0 if the step has taken @limit jiffies.
  */
 static unsigned long step_again(const struct verbs_conn *vc, unsigned long limit)
 {
