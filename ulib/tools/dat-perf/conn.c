@@ -7,9 +7,6 @@
  * messages, and then the idle connections.  The private data of each connection request describes
  * the test.  The connections serve for all sizes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,29 +16,6 @@
 
 #define GATHER_MS	5000		/* server's timeout for the next connection in ms */
 #define LOOK_MS		100		/* interval of checks for a lost client meanwhile */
-
-/* --- failures ------------------------------------------------------------------------ */
-
-void perf_fail(struct perf *p, const char *fmt, ...)
-{
-	char text[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	perf_ticker_stop(p);
-	if (p->client || !p->args.keep)
-		tool_die("%s", text);
-	tool_warn("giving up a client: %s", text);
-	longjmp(p->next_client, 1);
-}
-
-void perf_check(struct perf *p, DAT_RETURN rc, const char *what)
-{
-	if (__builtin_expect(rc != DAT_SUCCESS, 0))
-		perf_fail(p, "%s: %s", what, tool_strerror(rc));
-}
 
 /* --- queues and memory ---------------------------------------------------------------- */
 

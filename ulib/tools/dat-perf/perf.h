@@ -10,11 +10,12 @@
  *   hello.c	greetings: private data of connection requests
  *   conn.c	memory, queues and connections: setup and teardown
  *   round.c	control messages before and after the test of a size
- *   request.h	one request or completion: what the loops consist of
- *   run.c	roles, and the slow paths of the loops
+ *   run.c	roles
  *   lat.c	loop of the latency tests
  *   bw.c	loop of the bandwidth tests
  *   stream.c	loop of the test whose system calls are counted
+ *   request.h	one request or completion: what the loops consist of
+ *   request.c	slow paths of requests and completions
  *   ticker.c	thread that ends a timed test, and shows progress
  *   watch.c	thread of the server that gives up a silent client
  *   hist.c	histogram of latencies
@@ -22,6 +23,7 @@
  *   report.c	output for people
  *   json.c	output for programs
  *   count.c	count of system calls
+ *   fail.c	failures of a run
  */
 #ifndef DAT_PERF_H
 #define DAT_PERF_H
@@ -363,14 +365,15 @@ void perf_greeting_pack(const struct perf *p, uint32_t index, uint8_t greeting[P
 int perf_greeting_unpack(const DAT_CR_PARAM *cr, struct perf_request *r);
 
 /*
- * conn.c.  perf_fail() never returns.  perf_fail() ends the program, except for a server
- * with --keep: such a server drops the client and waits for the next one, so that a client cannot
- * end the server.
+ * fail.c.  perf_fail() never returns.  It ends the program, except for a server with --keep: such a
+ * server drops the client and waits for the next one, so that a client cannot end the server.
  */
-#define PERF_CTRL_SIZE	64	/* bytes at the end of a slot for control messages */
 void perf_fail(struct perf *p, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
 /* If @rc is not DAT_SUCCESS, call perf_fail() with the names of the return code. */
 void perf_check(struct perf *p, DAT_RETURN rc, const char *what);
+
+/* conn.c */
+#define PERF_CTRL_SIZE	64	/* bytes at the end of a slot for control messages */
 void perf_drop(struct perf *p);
 void perf_prepare(struct perf *p);
 void perf_connect(struct perf *p);
@@ -387,12 +390,14 @@ int perf_round_accept(struct perf *p);
 void perf_round_end(struct perf *p);
 void perf_no_more_rounds(struct perf *p);
 
-/* run.c */
+/* request.c, beside the inline functions of request.h */
 void perf_unexpected(struct perf *p, const DAT_EVENT *event) __attribute__((noreturn, cold));
 void perf_mark_received(struct perf *p, DAT_EP_HANDLE ep) __attribute__((cold));
 void perf_repost(struct perf *p, DAT_EP_HANDLE ep);
 void perf_post_send_from(struct perf *p, size_t at, uint32_t len);
 void perf_reap(struct perf *p, uint64_t sent, uint64_t received);
+
+/* run.c */
 void perf_run(struct perf *p);
 
 /* lat.c, bw.c, stream.c */

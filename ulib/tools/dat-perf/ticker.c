@@ -115,7 +115,7 @@ void perf_ticker_start(struct perf *p, enum perf_stage stage)
 	pthread_cond_init(&t->wake, &attr);
 	pthread_condattr_destroy(&attr);
 	if (pthread_create(&t->thread, NULL, tick, p))
-		perf_fail(p, "cannot make a thread");
+		tool_die("cannot make a thread");
 	t->running = 1;
 }
 
