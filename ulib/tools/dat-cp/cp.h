@@ -83,7 +83,10 @@ struct cp_opt {
 	int		quiet;
 };
 
-/* A copy that takes longer than CP_PROGRESS_NS shows a bar on a terminal, every CP_REDRAW_NS. */
+/*
+ * progress.c.  A copy that takes longer than CP_PROGRESS_NS shows a bar on a terminal, every
+ * CP_REDRAW_NS.
+ */
 #define CP_PROGRESS_NS	3000000000ULL
 #define CP_REDRAW_NS	200000000ULL
 
@@ -99,6 +102,8 @@ struct cp_progress {
 void cp_progress_start(struct cp_progress *g, const char *name, uint64_t size, int quiet);
 void cp_progress_add(struct cp_progress *g, uint64_t bytes);
 void cp_progress_end(struct cp_progress *g);
+
+/* text.c */
 
 /* Why both sides refuse a name that cp_clean_name() changes: two such names could become one. */
 #define CP_ODD_NAME	"the name has control characters, marks of direction or invalid UTF-8"

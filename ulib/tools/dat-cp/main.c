@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../common/opt.h"
 #include "../common/text.h"
@@ -15,68 +14,6 @@
 #define PROG		"dat-cp"
 #define OPT_SERVE	OPT_LONG
 #define OPT_VERSION	(OPT_LONG + 1)
-
-void cp_clean_name(const char *from, char to[CP_NAME_MAX + 1])
-{
-	const char *slash = strrchr(from, '/');
-
-	from = slash ? slash + 1 : from;
-	to[0] = 0;
-	if (strlen(from) <= CP_NAME_MAX)
-		strcpy(to, from);
-	text_clean(to, 0);
-}
-
-void cp_hex(const uint8_t digest[CP_DIGEST], char hex[2 * CP_DIGEST + 1])
-{
-	int i;
-
-	for (i = 0; i < CP_DIGEST; i++)
-		sprintf(hex + 2 * i, "%02x", digest[i]);
-}
-
-static void progress_show(struct cp_progress *g, const char *end)
-{
-	double seconds = (double)(tool_now_ns() - g->start_ns) * 1e-9;
-	/* More than the size is read of a file that grows, or that does not tell its size. */
-	int percent = g->done < g->size ? (int)(g->done * 100 / g->size) : 100;
-	char bar[31];
-	int i;
-
-	for (i = 0; i < 30; i++)
-		bar[i] = i < percent * 30 / 100 ? '#' : '.';
-	bar[30] = 0;
-	fprintf(stderr, "\r%s [%s] %3d%% %8.1f MB %7.1f MB/s%s", g->name, bar, percent,
-		(double)g->done / 1e6, seconds > 0 ? (double)g->done / 1e6 / seconds : 0, end);
-	fflush(stderr);
-	g->shown_ns = tool_now_ns();
-}
-
-void cp_progress_start(struct cp_progress *g, const char *name, uint64_t size, int quiet)
-{
-	*g = (struct cp_progress) {
-		.name = name, .size = size, .start_ns = tool_now_ns(),
-		.quiet = quiet || !isatty(STDERR_FILENO),
-	};
-	g->shown_ns = g->start_ns;
-}
-
-void cp_progress_add(struct cp_progress *g, uint64_t bytes)
-{
-	uint64_t now = tool_now_ns();
-
-	g->done += bytes;
-	if (g->quiet || now - g->start_ns < CP_PROGRESS_NS || now - g->shown_ns < CP_REDRAW_NS)
-		return;
-	progress_show(g, "");
-}
-
-/* End the line of the bar, if there is one. */
-void cp_progress_end(struct cp_progress *g)
-{
-	if (g->shown_ns != g->start_ns)
-		progress_show(g, "\n");
-}
 
 static const char usage_text[] =
 "usage: dat-cp --serve DIR [OPTION]...          receive files into DIR\n"
