@@ -8,6 +8,7 @@
  *   run.c	calls that are measured
  *   report.c	output
  *   progress.c	progress on a terminal
+ *   fail.c	failures, with advice
  */
 #ifndef RSM_PERF_H
 #define RSM_PERF_H
@@ -104,7 +105,7 @@ static inline int perf_vector(const struct perf_opt *o)
 	return o->op == OP_PUTV || o->op == OP_GETV;
 }
 
-/* main.c: both functions exit with status 1, but perf_check() returns if @ret is RSM_SUCCESS */
+/* fail.c: both functions exit with status 1, but perf_check() returns if @ret is RSM_SUCCESS */
 void perf_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void perf_check(int ret, const char *what);
 
