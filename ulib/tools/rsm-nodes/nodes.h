@@ -3,10 +3,11 @@
 /*
  * rsm-nodes: declarations that the files share.
  *
- *   main.c	options and commands, and calls of the driver
+ *   main.c	options and commands
  *   file.c	the file with the table of nodes
  *   key.c	the cluster key
  *   show.c	output of the table and of the topology
+ *   driver.c	calls of the driver, and errors
  */
 #ifndef RSM_NODES_H
 #define RSM_NODES_H
@@ -19,7 +20,7 @@
 #define KEY_DIR		"/etc/rsm"
 #define KEY_FILE	KEY_DIR "/cluster.key"
 
-/* main.c: all of these functions exit with status 1 after an error */
+/* driver.c: all of these functions exit with status 1 after an error */
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* Returns a file descriptor of the driver. */
 int device(void);
