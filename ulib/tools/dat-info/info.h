@@ -280,7 +280,7 @@ struct options {
 /* Read the command line.  If it is wrong, print the reason and exit with status 2. */
 void options_get(struct options *o, int argc, char **argv);
 
-/* ---- check.c and its parts; the checks report their results by check_report() ---- */
+/* ---- report.c: results of checks ---- */
 
 enum check_status { CHECK_OK, CHECK_WARN, CHECK_FAIL };
 
@@ -290,6 +290,12 @@ enum check_status { CHECK_OK, CHECK_WARN, CHECK_FAIL };
  */
 void check_report(enum check_status status, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Begin the document, and end it.  report_end() returns the exit status of the program. */
+void report_begin(int json);
+int report_end(void);
+
+/* ---- check.c and the checks, which report their results by check_report() ---- */
+
 /* Run all checks.  Returns the exit status of the program. */
 int check_run(int json);
 
