@@ -115,9 +115,10 @@ kind == "kdapl" && /^[A-Z][A-Za-z_ ]*[ *]kdat_[a-z_]+\(/ {
 
 kind == "ktests" && FNR == 1 { suite = FILENAME; gsub(/.*\/|\.c$/, "", suite); in_fn = "" }
 # A prototype may continue after its first argument; macros and tables do not match.
-kind == "ktests" && /^[a-z][A-Za-z0-9_ *]*[ *][a-z0-9_]+\(/ && !/;/ {
+kind == "ktests" && /^[A-Za-z][A-Za-z0-9_ *]*[ *][a-z0-9_]+\(/ && !/;/ {
 	match($0, /[a-z0-9_]+\(/)
 	in_fn = suite " " substr($0, RSTART, RLENGTH - 1)
+	if (!/^static /) shared[substr($0, RSTART, RLENGTH - 1)] = in_fn
 }
 kind == "ktests" && /^}/ { in_fn = "" }
 kind == "ktests" && /KTEST\(/ {
@@ -269,6 +270,8 @@ function reach(test, at, i, word) {
 		if (word in is_kfn) cover("kDAPL", word, test)
 		split(at, part, " ")
 		reach(test, part[1] " " word)
+		# A function of another file.
+		if (word in shared) reach(test, shared[word])
 	}
 }
 

@@ -50,7 +50,8 @@ struct ktest_case {
 
 #define KTEST(fn)	{ #fn, fn }
 
-extern const struct ktest_case ktest_ia[], ktest_evd[], ktest_conn[], ktest_lmr[];
+extern const struct ktest_case ktest_ia[], ktest_evd[], ktest_conn[], ktest_lmr[], ktest_fmr[];
+extern const struct ktest_case ktest_rmr[];
 extern const struct ktest_case ktest_early[], ktest_free[], ktest_gone[], ktest_points[];
 extern char *ktest_device;
 extern bool ktest_ready;
@@ -78,6 +79,11 @@ void ktest_goes_beside_a_close(struct ktest *t);
 
 #define KT_WAIT		(10 * HZ)
 
+static inline DAT_DTO_COOKIE kt_cookie(u64 n)
+{
+	return (DAT_DTO_COOKIE) { .as_64 = n };
+}
+
 /**
  * struct kt_box - record of the calls of kt_box_upcall()
  * @lock: protects everything but @done
@@ -97,7 +103,10 @@ struct kt_box {
 };
 
 void kt_box_init(struct kt_box *box);
+DAT_EVENT_NUMBER kt_next(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 void kt_box_upcall(DAT_PVOID instance_data, const DAT_EVENT *event, DAT_BOOLEAN more_events);
+DAT_RETURN kt_box_evd(struct ktest *t, struct kt_box *box, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+		      DAT_EVD_HANDLE *evd);
 bool kt_box_wait(struct kt_box *box);
 
 #endif /* _KTEST_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /* The module.  Loading it runs all tests and prints the results as KTAP. */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/spinlock.h>
@@ -26,7 +27,8 @@ module_param_named(ready, ktest_ready, bool, 0444);
 MODULE_PARM_DESC(ready, "To be read: such a test waits for that now");
 
 static const struct ktest_case *const suites[] = {
-	ktest_ia, ktest_evd, ktest_conn, ktest_early, ktest_lmr, ktest_free, ktest_points,
+	ktest_ia, ktest_evd, ktest_conn, ktest_early, ktest_lmr, ktest_fmr, ktest_rmr,
+	ktest_free, ktest_points,
 };
 
 void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,
@@ -35,6 +37,19 @@ void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u
 	pr_info("# %s: %s:%d: %s: %#llx, not %#llx\n", t->name, kbasename(file), line, what,
 		got, want);
 	t->failed = true;
+}
+
+/* Wait for the next event.  Return its number, or 0 on timeout. */
+DAT_EVENT_NUMBER kt_next(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	unsigned long end = jiffies + KT_WAIT;
+
+	do {
+		if (dat_evd_dequeue(evd, event) == DAT_SUCCESS)
+			return event->event_number;
+		usleep_range(50, 200);
+	} while (time_before(jiffies, end));
+	return 0;
 }
 
 void kt_box_init(struct kt_box *box)
@@ -60,6 +75,16 @@ void kt_box_upcall(DAT_PVOID instance_data, const DAT_EVENT *event, DAT_BOOLEAN 
 	if (in_serving_softirq())
 		box->atomic = true;
 	complete(&box->done);
+}
+
+/* Make an EVD whose upcalls are recorded in @box. */
+DAT_RETURN kt_box_evd(struct ktest *t, struct kt_box *box, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+		      DAT_EVD_HANDLE *evd)
+{
+	DAT_UPCALL_OBJECT upcall = { box, kt_box_upcall };
+
+	kt_box_init(box);
+	return dat_evd_kcreate(t->ia, qlen, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags, evd);
 }
 
 /* Wait for one more upcall.  Return false on timeout. */
