@@ -51,15 +51,6 @@ struct pair {
 	struct completion	rejected;
 };
 
-static DAT_RETURN make_evd(struct ktest *t, struct kt_box *box, DAT_EVD_FLAGS flags,
-			   DAT_EVD_HANDLE *evd)
-{
-	DAT_UPCALL_OBJECT upcall = { box, kt_box_upcall };
-
-	kt_box_init(box);
-	return dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags, evd);
-}
-
 static DAT_RETURN get_addr(struct ktest *t, struct sockaddr_storage *addr)
 {
 	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
@@ -92,9 +83,9 @@ static struct pair *pair_make(struct ktest *t)
 	if (!p)
 		return NULL;
 	if (get_addr(t, &p->addr) || dat_pz_create(t->ia, &p->pz) ||
-	    make_evd(t, &p->dto, DAT_EVD_DTO_FLAG, &p->dto_evd) ||
-	    make_evd(t, &p->conn, DAT_EVD_CONNECTION_FLAG, &p->conn_evd) ||
-	    make_evd(t, &p->cr, DAT_EVD_CR_FLAG, &p->cr_evd) ||
+	    kt_box_evd(t, &p->dto, QLEN, DAT_EVD_DTO_FLAG, &p->dto_evd) ||
+	    kt_box_evd(t, &p->conn, QLEN, DAT_EVD_CONNECTION_FLAG, &p->conn_evd) ||
+	    kt_box_evd(t, &p->cr, QLEN, DAT_EVD_CR_FLAG, &p->cr_evd) ||
 	    make_ep(t, p, &p->a) || make_ep(t, p, &p->b)) {
 		dat_ia_close(t->ia, DAT_CLOSE_ABRUPT_FLAG);
 		kfree(p);
@@ -166,11 +157,6 @@ static void pair_connect(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_psp_free(psp));
 }
 
-static DAT_DTO_COOKIE cookie(u64 n)
-{
-	return (DAT_DTO_COOKIE) { .as_64 = n };
-}
-
 static const DAT_DTO_COMPLETION_EVENT_DATA *find_dto(struct pair *p, u64 cookie)
 {
 	unsigned int i;
@@ -192,11 +178,11 @@ static void transfer(struct ktest *t, struct pair *p)
 	int i;
 
 	for (i = 0; i < RECVS; i++)
-		KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, cookie(100 + i), 0));
+		KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, kt_cookie(100 + i), 0));
 	KT_OK(t, dat_ep_get_status(p->b, NULL, &idle, NULL));
 	KT_EQ(t, idle, DAT_FALSE);
 	for (i = 0; i < RECVS; i++)
-		KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(200 + i), 0));
+		KT_OK(t, dat_ep_post_send(p->a, 0, NULL, kt_cookie(200 + i), 0));
 	for (i = 0; i < 2 * RECVS; i++)
 		KT_TRUE(t, kt_box_wait(&p->dto));
 	for (i = 0; i < RECVS; i++) {
@@ -217,7 +203,7 @@ static void disconnect(struct ktest *t, struct pair *p)
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EP_STATE state;
 
-	KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, cookie(300), 0));
+	KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, kt_cookie(300), 0));
 	KT_OK(t, dat_ep_disconnect(p->a, DAT_CLOSE_GRACEFUL_FLAG));
 	KT_TRUE(t, kt_box_wait(&p->conn) && kt_box_wait(&p->conn));
 	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_DISCONNECTED), 2);
@@ -225,7 +211,7 @@ static void disconnect(struct ktest *t, struct pair *p)
 	dto = find_dto(p, 300);
 	KT_TRUE(t, dto && dto->status == DAT_DTO_ERR_FLUSHED);
 	/* A post to a disconnected EP is flushed at once. */
-	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(301), 0));
+	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, kt_cookie(301), 0));
 	KT_TRUE(t, kt_box_wait(&p->dto));
 	dto = find_dto(p, 301);
 	KT_TRUE(t, dto && dto->status == DAT_DTO_ERR_FLUSHED);
@@ -233,7 +219,7 @@ static void disconnect(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_ep_reset(p->a));
 	KT_OK(t, dat_ep_get_status(p->a, &state, NULL, NULL));
 	KT_EQ(t, state, DAT_EP_STATE_UNCONNECTED);
-	KT_CODE(t, dat_ep_post_send(p->a, 0, NULL, cookie(302), 0), DAT_INVALID_STATE,
+	KT_CODE(t, dat_ep_post_send(p->a, 0, NULL, kt_cookie(302), 0), DAT_INVALID_STATE,
 		DAT_INVALID_STATE_EP_UNCONNECTED);
 }
 
@@ -270,29 +256,29 @@ static void bad_posts(struct ktest *t, struct pair *p)
 	DAT_RMR_TRIPLET rmr = { .virtual_address = 1 };
 	int i;
 
-	KT_CODE(t, dat_ep_post_send(p->a, -1, NULL, cookie(1), 0), DAT_INVALID_PARAMETER,
+	KT_CODE(t, dat_ep_post_send(p->a, -1, NULL, kt_cookie(1), 0), DAT_INVALID_PARAMETER,
 		DAT_INVALID_ARG2);
-	KT_CODE(t, dat_ep_post_send(p->a, 1, NULL, cookie(1), 0), DAT_INVALID_PARAMETER,
+	KT_CODE(t, dat_ep_post_send(p->a, 1, NULL, kt_cookie(1), 0), DAT_INVALID_PARAMETER,
 		DAT_INVALID_ARG3);
-	KT_CODE(t, dat_ep_post_send(p->a, 1000, &seg, cookie(1), 0), DAT_INVALID_PARAMETER,
+	KT_CODE(t, dat_ep_post_send(p->a, 1000, &seg, kt_cookie(1), 0), DAT_INVALID_PARAMETER,
 		DAT_INVALID_ARG2);
-	KT_CODE(t, dat_ep_post_send(p->a, 1, &seg, cookie(1), 0), DAT_PRIVILEGES_VIOLATION,
+	KT_CODE(t, dat_ep_post_send(p->a, 1, &seg, kt_cookie(1), 0), DAT_PRIVILEGES_VIOLATION,
 		DAT_PRIVILEGES_READ);
-	KT_CODE(t, dat_ep_post_send(p->a, 0, NULL, cookie(1), 0x80), DAT_INVALID_PARAMETER,
+	KT_CODE(t, dat_ep_post_send(p->a, 0, NULL, kt_cookie(1), 0x80), DAT_INVALID_PARAMETER,
 		DAT_INVALID_ARG5);
-	KT_CODE(t, dat_ep_post_send(p->a, 0, NULL, cookie(1), DAT_COMPLETION_UNSIGNALLED_FLAG),
+	KT_CODE(t, dat_ep_post_send(p->a, 0, NULL, kt_cookie(1), DAT_COMPLETION_UNSIGNALLED_FLAG),
 		DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-	KT_CODE(t, dat_ep_post_recv(p->a, 0, NULL, cookie(1), DAT_COMPLETION_SUPPRESS_FLAG),
+	KT_CODE(t, dat_ep_post_recv(p->a, 0, NULL, kt_cookie(1), DAT_COMPLETION_SUPPRESS_FLAG),
 		DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-	KT_CODE(t, dat_ep_post_rdma_write(p->a, 0, NULL, cookie(1), NULL, 0), DAT_INVALID_PARAMETER,
-		DAT_INVALID_ARG5);
+	KT_CODE(t, dat_ep_post_rdma_write(p->a, 0, NULL, kt_cookie(1), NULL, 0),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 	rmr.segment_length = 1;
-	KT_CODE(t, dat_ep_post_rdma_read(p->a, 0, NULL, cookie(1), &rmr, 0), DAT_LENGTH_ERROR,
+	KT_CODE(t, dat_ep_post_rdma_read(p->a, 0, NULL, kt_cookie(1), &rmr, 0), DAT_LENGTH_ERROR,
 		DAT_NO_SUBTYPE);
 	for (i = 0; i < 1024; i++)
-		if (dat_ep_post_recv(p->a, 0, NULL, cookie(1), 0))
+		if (dat_ep_post_recv(p->a, 0, NULL, kt_cookie(1), 0))
 			break;
-	KT_CODE(t, dat_ep_post_recv(p->a, 0, NULL, cookie(1), 0), DAT_INSUFFICIENT_RESOURCES,
+	KT_CODE(t, dat_ep_post_recv(p->a, 0, NULL, kt_cookie(1), 0), DAT_INSUFFICIENT_RESOURCES,
 		DAT_RESOURCE_TEP);
 }
 
@@ -713,19 +699,19 @@ static void shared(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_ep_free(p->b));
 	KT_OK(t, dat_ep_create_with_srq(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, srq,
 					&attr, &p->b));
-	KT_CODE(t, dat_ep_post_recv(p->b, 0, NULL, cookie(1), 0), DAT_INVALID_HANDLE,
+	KT_CODE(t, dat_ep_post_recv(p->b, 0, NULL, kt_cookie(1), 0), DAT_INVALID_HANDLE,
 		DAT_INVALID_HANDLE_EP);
 	KT_OK(t, dat_ep_recv_query(p->b, &n, &span));
 	KT_TRUE(t, n == DAT_VALUE_UNKNOWN && span == DAT_VALUE_UNKNOWN);
 	KT_CODE(t, dat_srq_free(srq), DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
-	KT_OK(t, dat_srq_post_recv(srq, 0, NULL, cookie(1)));
-	KT_OK(t, dat_srq_post_recv(srq, 0, NULL, cookie(2)));
+	KT_OK(t, dat_srq_post_recv(srq, 0, NULL, kt_cookie(1)));
+	KT_OK(t, dat_srq_post_recv(srq, 0, NULL, kt_cookie(2)));
 	KT_OK(t, dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param));
 	KT_EQ(t, param.available_dto_count, 2);
 	KT_EQ(t, param.srq_state, DAT_SRQ_STATE_OPERATIONAL);
 	pair_connect(t, p);
 	KT_TRUE(t, !t->failed);
-	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(3), 0));
+	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, kt_cookie(3), 0));
 	KT_TRUE(t, kt_box_wait(&p->dto) && kt_box_wait(&p->dto));
 	dto = find_dto(p, 1);
 	KT_TRUE(t, dto && dto->ep_handle == p->b && dto->operation == DAT_DTO_RECEIVE);
@@ -865,9 +851,9 @@ static DAT_RETURN batch_post(struct pair *p, int first)
 
 	local_bh_disable();
 	for (i = 0; i < BATCH && rc == DAT_SUCCESS; i++)
-		rc = dat_ep_post_recv(p->b, 0, NULL, cookie(first + i), 0);
+		rc = dat_ep_post_recv(p->b, 0, NULL, kt_cookie(first + i), 0);
 	for (i = 0; i < BATCH && rc == DAT_SUCCESS; i++)
-		rc = dat_ep_post_send(p->a, 0, NULL, cookie(i), DAT_COMPLETION_SUPPRESS_FLAG);
+		rc = dat_ep_post_send(p->a, 0, NULL, kt_cookie(i), DAT_COMPLETION_SUPPRESS_FLAG);
 	local_bh_enable();
 	return rc;
 }
@@ -995,9 +981,9 @@ static void solicit(struct ktest *t, struct pair *p, struct kt_box *box, DAT_EVD
 	int i;
 
 	for (i = 0; i <= SILENT; i++)
-		KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, cookie(i), 0));
+		KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, kt_cookie(i), 0));
 	for (i = 0; i < SILENT; i++) {
-		KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(100), 0));
+		KT_OK(t, dat_ep_post_send(p->a, 0, NULL, kt_cookie(100), 0));
 		KT_TRUE(t, kt_box_wait(&p->dto));
 	}
 	msleep(300);
@@ -1005,7 +991,7 @@ static void solicit(struct ktest *t, struct pair *p, struct kt_box *box, DAT_EVD
 	KT_OK(t, dat_evd_dequeue(evd, &event));
 	KT_EQ(t, event.event_data.dto_completion_event_data.user_cookie.as_64, 0);
 	KT_EQ(t, READ_ONCE(box->calls), 0);
-	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(100),
+	KT_OK(t, dat_ep_post_send(p->a, 0, NULL, kt_cookie(100),
 				  DAT_COMPLETION_SOLICITED_WAIT_FLAG));
 	for (i = 0; i < SILENT; i++)
 		KT_TRUE(t, kt_box_wait(box));
@@ -1025,7 +1011,7 @@ static void solicited(struct ktest *t, struct pair *p)
 	DAT_EVD_HANDLE evd;
 
 	KT_TRUE(t, box);
-	if (make_evd(t, box, DAT_EVD_DTO_FLAG, &evd) || dat_ep_free(p->b) ||
+	if (kt_box_evd(t, box, QLEN, DAT_EVD_DTO_FLAG, &evd) || dat_ep_free(p->b) ||
 	    dat_ep_create(t->ia, p->pz, evd, p->dto_evd, p->conn_evd, &attr, &p->b))
 		ktest_fail(t, __FILE__, __LINE__, "made", 0, 1);
 	else
@@ -1063,9 +1049,9 @@ static void overfill(struct ktest *t, struct pair *p, DAT_EVD_HANDLE evd, int fi
 	int i;
 
 	for (i = 0; i < n; i++)
-		KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, cookie(first + i), 0));
+		KT_OK(t, dat_ep_post_recv(p->b, 0, NULL, kt_cookie(first + i), 0));
 	for (i = 0; i < n; i++)
-		KT_OK(t, dat_ep_post_send(p->a, 0, NULL, cookie(100), 0));
+		KT_OK(t, dat_ep_post_send(p->a, 0, NULL, kt_cookie(100), 0));
 	for (i = 0; i < n; i++)
 		KT_TRUE(t, kt_box_wait(&p->dto));
 	KT_TRUE(t, async_comes(t, &event));
@@ -1177,7 +1163,7 @@ static int post_wide(void *data)
 	struct pair *p = data;
 
 	while (!kthread_should_stop()) {
-		dat_ep_post_recv(READ_ONCE(p->a), WIDE, iov, cookie(1), 0);
+		dat_ep_post_recv(READ_ONCE(p->a), WIDE, iov, kt_cookie(1), 0);
 		cond_resched();
 	}
 	return 0;
@@ -1200,7 +1186,7 @@ static DAT_RETURN narrow_round(struct ktest *t, struct pair *p, DAT_EP_PARAM *pa
 
 	rc = dat_ep_create(t->ia, p->pz, p->dto_evd, p->dto_evd, p->conn_evd, &attr, &ep);
 	for (i = 0; !rc && i < 124; i++)
-		rc = dat_ep_post_recv(ep, 0, NULL, cookie(1), 0);
+		rc = dat_ep_post_recv(ep, 0, NULL, kt_cookie(1), 0);
 	if (rc)
 		return rc;
 	swap(p->a, ep);
@@ -1227,7 +1213,7 @@ static void narrow(struct ktest *t, struct pair *p)
 		kthread_stop(poster);
 	kfree(param);
 	KT_OK(t, rc);
-	KT_CODE(t, dat_ep_post_recv(p->a, WIDE, iov, cookie(1), 0), DAT_INVALID_PARAMETER,
+	KT_CODE(t, dat_ep_post_recv(p->a, WIDE, iov, kt_cookie(1), 0), DAT_INVALID_PARAMETER,
 		DAT_INVALID_ARG2);
 }
 

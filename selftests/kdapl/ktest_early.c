@@ -105,19 +105,6 @@ static void holder_stop(struct holder *h)
 	kthread_stop(h->task);
 }
 
-/* Wait for the next event.  Return true if it has this event number. */
-static bool comes(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
-{
-	unsigned long end = jiffies + KT_WAIT;
-
-	do {
-		if (dat_evd_dequeue(evd, event) == DAT_SUCCESS)
-			return event->event_number == number;
-		usleep_range(50, 200);
-	} while (time_before(jiffies, end));
-	return false;
-}
-
 /* Return the number of successful completions that arrive in order, with cookies 0 to EARLY - 1. */
 static int in_order(DAT_EVD_HANDLE evd)
 {
@@ -125,7 +112,7 @@ static int in_order(DAT_EVD_HANDLE evd)
 	DAT_EVENT event;
 	int n;
 
-	for (n = 0; n < EARLY && comes(evd, DAT_DTO_COMPLETION_EVENT, &event); n++) {
+	for (n = 0; n < EARLY && kt_next(evd, &event) == DAT_DTO_COMPLETION_EVENT; n++) {
 		dto = &event.event_data.dto_completion_event_data;
 		if (dto->status != DAT_DTO_SUCCESS || dto->user_cookie.as_64 != n)
 			break;
@@ -177,7 +164,7 @@ static bool early_ask(struct ktest *t, struct early *e, DAT_CR_HANDLE *cr)
 	     !dat_psp_create(t->ia, QUAL, e->cr, DAT_PSP_CONSUMER_FLAG, &e->psp) &&
 	     !dat_ep_connect(e->ep[0], attr->ia_address_ptr, QUAL, 5000000, 0, NULL,
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG) &&
-	     comes(e->cr, DAT_CONNECTION_REQUEST_EVENT, &event);
+	     kt_next(e->cr, &event) == DAT_CONNECTION_REQUEST_EVENT;
 	kfree(attr);
 	if (ok)
 		*cr = event.event_data.cr_arrival_event_data.cr_handle;
@@ -215,7 +202,7 @@ static bool early_run(struct ktest *t, struct early *e)
 	if (!early_make(t, e) || !early_ask(t, e, &cr))
 		return false;
 	if (early_accept(e, cr)) {
-		if (comes(e->conn[0], DAT_CONNECTION_EVENT_ESTABLISHED, &event) &&
+		if (kt_next(e->conn[0], &event) == DAT_CONNECTION_EVENT_ESTABLISHED &&
 		    post_all(e->ep[0], false))
 			e->sent = in_order(e->dto[0]);
 		while (dat_evd_dequeue(e->dto[1], &event) == DAT_SUCCESS)
@@ -223,7 +210,7 @@ static bool early_run(struct ktest *t, struct early *e)
 	}
 	if (accepting)
 		rdma_unlock_handler(accepting);
-	if (!comes(e->conn[1], DAT_CONNECTION_EVENT_ESTABLISHED, &event))
+	if (kt_next(e->conn[1], &event) != DAT_CONNECTION_EVENT_ESTABLISHED)
 		return false;
 	e->got = in_order(e->dto[1]);
 	return true;

@@ -80,11 +80,6 @@ struct busy {
 static struct busy busy;
 static u8 memory[PAGE_SIZE] __aligned(PAGE_SIZE);
 
-static DAT_CONTEXT cookie(u64 n)
-{
-	return (DAT_CONTEXT) { .as_64 = n };
-}
-
 static bool reaches(const atomic_t *n, int want)
 {
 	unsigned long end = jiffies + 3 * KT_WAIT;
@@ -107,10 +102,10 @@ static DAT_RETURN post_one(struct busy *b, DAT_EP_HANDLE ep, DAT_DTOS op)
 	};
 
 	if (op == DAT_DTO_RECEIVE)
-		return dat_ep_post_recv(ep, 1, &seg, cookie(op), 0);
+		return dat_ep_post_recv(ep, 1, &seg, kt_cookie(op), 0);
 	if (op == DAT_DTO_SEND)
-		return dat_ep_post_send(ep, 1, &seg, cookie(op), 0);
-	return dat_ep_post_rdma_write(ep, 1, &seg, cookie(op), &to, 0);
+		return dat_ep_post_send(ep, 1, &seg, kt_cookie(op), 0);
+	return dat_ep_post_rdma_write(ep, 1, &seg, kt_cookie(op), &to, 0);
 }
 
 /* Count each operation before posting, because it may complete before the post returns. */
@@ -182,9 +177,9 @@ static DAT_RETURN open_memory(struct busy *b)
 
 	atomic_add(2, &b->posted);
 	rc = dat_rmr_bind(b->rmr, b->lmr, &seg, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
-			  b->ep[0], cookie(0), 0, &unused) ?:
+			  b->ep[0], kt_cookie(0), 0, &unused) ?:
 	     dat_lmr_fmr(b->fmr, DAT_MEM_TYPE_PHYSICAL, region, 1, DAT_MEM_PRIV_ALL_FLAG,
-			 DAT_VA_TYPE_VA, b->ep[0], cookie(0), 0, NULL, &key);
+			 DAT_VA_TYPE_VA, b->ep[0], kt_cookie(0), 0, NULL, &key);
 	WRITE_ONCE(b->key, key);
 	return rc;
 }

@@ -35,15 +35,6 @@ struct points {
 	struct sockaddr_storage	addr;
 };
 
-static DAT_RETURN make_evd(struct ktest *t, struct kt_box *box, DAT_EVD_FLAGS flags,
-			   DAT_EVD_HANDLE *evd)
-{
-	DAT_UPCALL_OBJECT upcall = { box, kt_box_upcall };
-
-	kt_box_init(box);
-	return dat_evd_kcreate(t->ia, QLEN, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags, evd);
-}
-
 static DAT_RETURN points_make(struct ktest *t, struct points *p)
 {
 	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
@@ -56,9 +47,9 @@ static DAT_RETURN points_make(struct ktest *t, struct points *p)
 		memcpy(&p->addr, attr->ia_address_ptr, sizeof(struct sockaddr_in));
 	kfree(attr);
 	rc = rc ?: dat_pz_create(t->ia, &p->pz);
-	rc = rc ?: make_evd(t, &p->conn, DAT_EVD_CONNECTION_FLAG, &p->conn_evd);
-	rc = rc ?: make_evd(t, &p->first, DAT_EVD_CR_FLAG, &p->first_evd);
-	rc = rc ?: make_evd(t, &p->second, DAT_EVD_CR_FLAG, &p->second_evd);
+	rc = rc ?: kt_box_evd(t, &p->conn, QLEN, DAT_EVD_CONNECTION_FLAG, &p->conn_evd);
+	rc = rc ?: kt_box_evd(t, &p->first, QLEN, DAT_EVD_CR_FLAG, &p->first_evd);
+	rc = rc ?: kt_box_evd(t, &p->second, QLEN, DAT_EVD_CR_FLAG, &p->second_evd);
 	return rc ?: dat_ep_create(t->ia, p->pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, p->conn_evd,
 				   NULL, &p->ep);
 }
