@@ -119,13 +119,6 @@ static int refused(struct peer *peer)
 	       !memcmp(g->mac, nothing, sizeof(nothing));
 }
 
-static int cut(struct peer *peer)
-{
-	int ev = peer_event(peer, R_WAIT_MS);
-
-	return ev == RDMA_CM_EVENT_DISCONNECTED || ev == RDMA_CM_EVENT_TIMEWAIT_EXIT;
-}
-
 /* --- importers -------------------------------------------------------------------- */
 
 TEST_F(auth, an_importer_that_knows_the_key_is_told_the_memory)
@@ -170,7 +163,7 @@ TEST_F(auth, an_importer_that_was_refused_may_not_try_again)
 	self->peer.key[0] ^= 1;
 	peer_mac(&self->peer, 1, self->peer.said.proof.mac);
 	peer_say(&self->peer, &self->peer.said.proof, sizeof(self->peer.said.proof));
-	EXPECT_TRUE(cut(&self->peer));
+	EXPECT_TRUE(peer_thrown_out(&self->peer, R_WAIT_MS));
 }
 
 /*
@@ -247,7 +240,7 @@ TEST_F(auth, a_proof_that_is_said_again_changes_nothing)
 					    be32toh(peer->said.grant.rkey), R_PAGE));
 	peer->said.proof.ngroups ^= 1;
 	peer_say(peer, &peer->said.proof, sizeof(peer->said.proof));
-	EXPECT_TRUE(cut(peer));
+	EXPECT_TRUE(peer_thrown_out(peer, R_WAIT_MS));
 }
 
 TEST_F(auth, the_exporters_nonce_is_new_each_time)
@@ -341,7 +334,7 @@ TEST_F(auth, who_has_proven_nothing_wakes_nobody)
 
 	ASSERT_TRUE(accepted(&self->peer, &self->g));
 	ASSERT_EQ(0, peer_say(&self->peer, &m, sizeof(m)));
-	EXPECT_TRUE(cut(&self->peer));
+	EXPECT_TRUE(peer_thrown_out(&self->peer, R_WAIT_MS));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, 0));
 }
 
@@ -350,7 +343,7 @@ TEST_F(auth, who_stays_silent_is_cut_after_ten_seconds)
 	uint64_t begin = r_now_ms();
 
 	ASSERT_TRUE(accepted(&self->peer, &self->g));
-	EXPECT_TRUE(cut(&self->peer));
+	EXPECT_TRUE(peer_thrown_out(&self->peer, R_WAIT_MS));
 	EXPECT_LE(9000, r_now_ms() - begin);
 }
 
@@ -389,7 +382,7 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
 		ASSERT_TRUE(accepted(&crowd[i], &stranger)) TH_LOG("%d", i);
 	}
 	connected = r_now_ms() - begin;
-	EXPECT_TRUE(cut(&crowd[0]));
+	EXPECT_TRUE(peer_thrown_out(&crowd[0], R_WAIT_MS));
 	took = r_now_ms() - begin;
 	/*
 	 * The exporter also cuts every importer that has sent no proof within ten seconds.  On a
@@ -485,7 +478,7 @@ static int leave(struct impostor *im, int silent)
 	peer_answer(&a, peer);
 	if (peer_accept(peer, &a, sizeof(a)) ||
 	    peer_event(peer, R_WAIT_MS) != RDMA_CM_EVENT_ESTABLISHED || peer_proven(peer) ||
-	    (!silent && rdma_disconnect(peer->id)) || !cut(peer))
+	    (!silent && rdma_disconnect(peer->id)) || !peer_thrown_out(peer, R_WAIT_MS))
 		return -1;
 	rdma_destroy_qp(peer->id);
 	ibv_dereg_mr(peer->mr);

@@ -91,6 +91,13 @@ int peer_event(struct peer *p, int ms)
 	return type;
 }
 
+int peer_thrown_out(struct peer *p, int ms)
+{
+	int type = peer_event(p, ms);
+
+	return type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_TIMEWAIT_EXIT;
+}
+
 static int post_recv(struct peer *p, int n)
 {
 	struct ibv_sge sge = {

@@ -149,10 +149,12 @@ struct peer {
 /*
  * A function with a result of type int returns 0 or more on success, and -1 on failure.
  * peer_event() returns the type of the next event, or -1 if no event arrives within @ms.
+ * peer_thrown_out() returns 1 if the next event is the end of the connection.
  */
 int peer_open(struct peer *p);
 void peer_close(struct peer *p);
 int peer_event(struct peer *p, int ms);
+int peer_thrown_out(struct peer *p, int ms);
 
 /* Importer: peer_connect() only sends the request.  An event reports the result. */
 int peer_connect(struct peer *p, const char *addr, const void *pd, size_t len);
