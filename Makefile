@@ -45,7 +45,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-race mutants build-matrix check-nodes check-hosts bench docs demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-race results mutants build-matrix check-nodes check-hosts bench docs demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -145,6 +145,10 @@ check-siw:
 check-race:
 	$(DAT_TOP)/scripts/run-tests race-6.12
 
+# The page of all runs that have left a log.
+results:
+	@$(DAT_TOP)/scripts/results
+
 # MUTANTS: options of scripts/mutants.
 mutants:
 	$(DAT_TOP)/scripts/mutants $(MUTANTS)
@@ -205,6 +209,7 @@ help:
 	@echo '                 (both: KERNEL=6.12; check also: KERNEL=newest)'
 	@echo 'check-siw        the tests over soft iWARP, on the debug kernel of 6.12'
 	@echo 'check-race       the tests of concurrency in a VM with KCSAN, which reports data races'
+	@echo 'results          build/results.md: kernel, device and counts of the last runs of these tests'
 	@echo 'mutants          whether the tests find planted faults; takes hours (MUTANTS="--count 10")'
 	@echo 'build-matrix     the modules for each kernel and compiler, without a VM'
 	@echo 'check-nodes      RSM between two VMs that are joined by a cable'

@@ -99,6 +99,25 @@ run_quietly() {
 	fi
 }
 
+count() { # LOG...: "N passed, N failed, N skipped"
+	cat "$@" | tr -d '\r' | awk '
+		/^ok .*# *SKIP/ { s++; next }
+		/^ok / { p++ }
+		/^not ok / { f++ }
+		END { printf "%d passed, %d failed, %d skipped\n", p, f, s }'
+}
+
+# Print unusual results, each with its program, and what explains a failure on the lines after it.
+unusual_results() { # LOG...
+	cat "$@" | tr -d '\r' | awk '
+		!/^#/ || /^# *(RUN|begin|end) / { explained = 0 }
+		explained && explained-- { print }
+		/^# begin / { program = $3 "/" }
+		/^# end / { program = "" }
+		/^ok .*# *SKIP/ { sub(/^ok [0-9]* */, "skipped: " program); print }
+		/^not ok / { sub(/^not ok [0-9]* */, "FAILED: " program); print; explained = 60 }'
+}
+
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
 		"$@"
