@@ -8,6 +8,24 @@
 
 #define FENCE	DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG
 
+/* Run @fn with pages and an LMR that can have @n of them. */
+static void with_lmr(struct ktest *t, struct rig *r, DAT_COUNT n, DAT_LMR_SCOPE scope,
+		     void (*fn)(struct ktest *t, struct rig *r, struct rig_pages *p,
+				DAT_LMR_HANDLE lmr))
+{
+	struct rig_pages *p = rig_pages_make();
+	DAT_LMR_HANDLE lmr;
+
+	if (p && p->va && !dat_lmr_allocate(t->ia, r->pz, n, scope, &lmr))
+		fn(t, r, p, lmr);
+	else
+		ktest_fail(t, __FILE__, __LINE__, "allocate", 0, 1);
+	/* Before freeing the pages, free the objects that can access them. */
+	dat_ep_free(r->a);
+	dat_ep_free(r->b);
+	rig_pages_free(p);
+}
+
 /* Bind an allocated LMR to memory through b's queue, use it and invalidate it, four times. */
 static void cycle(struct ktest *t, struct rig *r, struct rig_pages *p, DAT_LMR_HANDLE lmr)
 {
@@ -46,16 +64,7 @@ static void cycle(struct ktest *t, struct rig *r, struct rig_pages *p, DAT_LMR_H
 
 static void fmr(struct ktest *t, struct rig *r)
 {
-	struct rig_pages *p = rig_pages_make();
-	DAT_LMR_HANDLE lmr;
-
-	if (p && p->va && !dat_lmr_allocate(t->ia, r->pz, 8, DAT_LMR_SCOPE_PZ, &lmr))
-		cycle(t, r, p, lmr);
-	else
-		ktest_fail(t, __FILE__, __LINE__, "allocate", 0, 1);
-	dat_ep_free(r->a);
-	dat_ep_free(r->b);
-	rig_pages_free(p);
+	with_lmr(t, r, 8, DAT_LMR_SCOPE_PZ, cycle);
 }
 
 static void allocated_lmr_gets_and_loses_memory(struct ktest *t)
@@ -106,16 +115,7 @@ static void chain(struct ktest *t, struct rig *r, struct rig_pages *p, DAT_LMR_H
 
 static void in_order(struct ktest *t, struct rig *r)
 {
-	struct rig_pages *p = rig_pages_make();
-	DAT_LMR_HANDLE lmr;
-
-	if (p && p->va && !dat_lmr_allocate(t->ia, r->pz, 8, DAT_LMR_SCOPE_ANY, &lmr))
-		chain(t, r, p, lmr);
-	else
-		ktest_fail(t, __FILE__, __LINE__, "allocate", 0, 1);
-	dat_ep_free(r->a);
-	dat_ep_free(r->b);
-	rig_pages_free(p);
+	with_lmr(t, r, 8, DAT_LMR_SCOPE_ANY, chain);
 }
 
 static void requests_on_memory_keep_their_order(struct ktest *t)
@@ -170,16 +170,7 @@ static void bad_fmr(struct ktest *t, struct rig *r, struct rig_pages *p, DAT_LMR
 
 static void refusals(struct ktest *t, struct rig *r)
 {
-	struct rig_pages *p = rig_pages_make();
-	DAT_LMR_HANDLE lmr;
-
-	if (p && p->va && !dat_lmr_allocate(t->ia, r->pz, 4, DAT_LMR_SCOPE_PZ, &lmr))
-		bad_fmr(t, r, p, lmr);
-	else
-		ktest_fail(t, __FILE__, __LINE__, "allocate", 0, 1);
-	dat_ep_free(r->a);
-	dat_ep_free(r->b);
-	rig_pages_free(p);
+	with_lmr(t, r, 4, DAT_LMR_SCOPE_PZ, bad_fmr);
 }
 
 static void bad_requests_on_memory_are_refused(struct ktest *t)
@@ -228,16 +219,7 @@ static void flushed(struct ktest *t, struct rig *r, struct rig_pages *p, DAT_LMR
 
 static void flushes(struct ktest *t, struct rig *r)
 {
-	struct rig_pages *p = rig_pages_make();
-	DAT_LMR_HANDLE lmr;
-
-	if (p && p->va && !dat_lmr_allocate(t->ia, r->pz, 8, DAT_LMR_SCOPE_PZ, &lmr))
-		flushed(t, r, p, lmr);
-	else
-		ktest_fail(t, __FILE__, __LINE__, "allocate", 0, 1);
-	dat_ep_free(r->a);
-	dat_ep_free(r->b);
-	rig_pages_free(p);
+	with_lmr(t, r, 8, DAT_LMR_SCOPE_PZ, flushed);
 }
 
 static void flushed_requests_on_memory_leave_it_usable(struct ktest *t)
@@ -286,16 +268,7 @@ static void flushed_late(struct ktest *t, struct rig *r, struct rig_pages *p, DA
 
 static void flushes_late(struct ktest *t, struct rig *r)
 {
-	struct rig_pages *p = rig_pages_make();
-	DAT_LMR_HANDLE lmr;
-
-	if (p && p->va && !dat_lmr_allocate(t->ia, r->pz, 8, DAT_LMR_SCOPE_PZ, &lmr))
-		flushed_late(t, r, p, lmr);
-	else
-		ktest_fail(t, __FILE__, __LINE__, "allocate", 0, 1);
-	dat_ep_free(r->a);
-	dat_ep_free(r->b);
-	rig_pages_free(p);
+	with_lmr(t, r, 8, DAT_LMR_SCOPE_PZ, flushed_late);
 }
 
 static void an_invalidation_flushed_at_the_device_releases_its_memory(struct ktest *t)

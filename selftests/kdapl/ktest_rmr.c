@@ -5,6 +5,24 @@
 
 #include "ktest_rig.h"
 
+/* Run @fn with memory that is registered with the privileges @priv. */
+static void with_mem(struct ktest *t, struct rig *r, u32 priv,
+		     void (*fn)(struct ktest *t, struct rig *r, struct rig_mem *m))
+{
+	u8 *va = vmalloc(RIG_SIZE);
+	struct rig_mem m = {};
+
+	KT_TRUE(t, va);
+	if (rig_reg_va(t, r, va, RIG_SIZE, priv, &m))
+		ktest_fail(t, __FILE__, __LINE__, "kcreate", 0, 1);
+	else
+		fn(t, r, &m);
+	/* Before freeing the memory, free the objects that can access it. */
+	dat_ep_free(r->a);
+	dat_ep_free(r->b);
+	vfree(va);
+}
+
 static void windows(struct ktest *t, struct rig *r, struct rig_mem *m)
 {
 	DAT_LMR_TRIPLET seg = { m->addr + 100, 5000, m->context }, none = {};
@@ -60,17 +78,7 @@ static void windows(struct ktest *t, struct rig *r, struct rig_mem *m)
 
 static void rmrs(struct ktest *t, struct rig *r)
 {
-	u8 *va = vmalloc(RIG_SIZE);
-	struct rig_mem m = {};
-
-	KT_TRUE(t, va);
-	if (rig_reg_va(t, r, va, RIG_SIZE, LOCAL, &m))
-		ktest_fail(t, __FILE__, __LINE__, "kcreate", 0, 1);
-	else
-		windows(t, r, &m);
-	dat_ep_free(r->a);
-	dat_ep_free(r->b);
-	vfree(va);
+	with_mem(t, r, LOCAL, windows);
 }
 
 static void windows_open_what_they_are_bound_to(struct ktest *t)
@@ -131,17 +139,7 @@ static void peer_closes(struct ktest *t, struct rig *r, struct rig_mem *m)
 
 static void window_closes(struct ktest *t, struct rig *r)
 {
-	u8 *va = vmalloc(RIG_SIZE);
-	struct rig_mem m = {};
-
-	KT_TRUE(t, va);
-	if (rig_reg_va(t, r, va, RIG_SIZE, LOCAL, &m))
-		ktest_fail(t, __FILE__, __LINE__, "kcreate", 0, 1);
-	else
-		peer_closes(t, r, &m);
-	dat_ep_free(r->a);
-	dat_ep_free(r->b);
-	vfree(va);
+	with_mem(t, r, LOCAL, peer_closes);
 }
 
 static void peers_close_windows_and_the_receive_says_so(struct ktest *t)
@@ -161,17 +159,7 @@ static void peer_ends(struct ktest *t, struct rig *r, struct rig_mem *m)
 
 static void region_ends(struct ktest *t, struct rig *r)
 {
-	u8 *va = vmalloc(RIG_SIZE);
-	struct rig_mem m = {};
-
-	KT_TRUE(t, va);
-	if (rig_reg_va(t, r, va, RIG_SIZE, ALL, &m))
-		ktest_fail(t, __FILE__, __LINE__, "kcreate", 0, 1);
-	else
-		peer_ends(t, r, &m);
-	dat_ep_free(r->a);
-	dat_ep_free(r->b);
-	vfree(va);
+	with_mem(t, r, ALL, peer_ends);
 }
 
 static void a_peer_that_ends_a_region_breaks_its_connection(struct ktest *t)
