@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dat_test.h"
+#include "clock.h"
 
 int t_ioctl(int fd, unsigned long cmd, void *arg)
 {
@@ -329,10 +329,14 @@ int t_kick(struct t_file *f)
 
 static uint64_t deadline(unsigned int ms)
 {
-	struct timespec ts;
+	return now_ns() + (uint64_t)ms * 1000000;
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec + (uint64_t)ms * 1000000;
+int t_post_soft(struct t_evd *evd, uint64_t cookie)
+{
+	struct dat_evd_post arg = { .size = sizeof(arg), .id = evd->id, .cookie = cookie };
+
+	return t_ioctl(evd->f->fd, DAT_IOC_EVD_POST, &arg);
 }
 
 int t_evd_wait(struct t_evd *evd, uint32_t threshold, unsigned int ms)

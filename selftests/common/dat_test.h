@@ -150,6 +150,8 @@ int t_poller(struct t_file *f, uint32_t idle_us);
  * 0.
  */
 int t_event(struct t_evd *evd, unsigned int ms, struct dat_eqe *eqe);
+/* Post a software event. */
+int t_post_soft(struct t_evd *evd, uint64_t cookie);
 /* Fails with -ETIME if a wait of T_WAIT_MS or more was not woken, but found events at its end. */
 int t_evd_wait(struct t_evd *evd, uint32_t threshold, unsigned int ms);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "proc.h"
 
 #define MAX_NTH	1000	/* a listener of siw allocates for its whole backlog */
 
@@ -41,16 +42,6 @@ static inline int fired(void)
 	return atoi(text) == 0;
 }
 
-static inline void fault_write(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd >= 0) {
-		write(fd, text, strlen(text));
-		close(fd);
-	}
-}
-
 static inline void fault_setup(void)
 {
 	nth_fd = open("/proc/self/fail-nth", O_RDWR);
@@ -58,12 +49,12 @@ static inline void fault_setup(void)
 		nth_fd = -1;
 		return;
 	}
-	fault_write("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
-	fault_write("/sys/kernel/debug/failslab/verbose", "0");
-	fault_write("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
-	fault_write("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
-	fault_write("/sys/kernel/debug/fail_page_alloc/min-order", "0");
-	fault_write("/sys/kernel/debug/fail_page_alloc/verbose", "0");
+	write_text("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
+	write_text("/sys/kernel/debug/failslab/verbose", "0");
+	write_text("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
+	write_text("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
+	write_text("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+	write_text("/sys/kernel/debug/fail_page_alloc/verbose", "0");
 }
 
 /* SKIP() in FIXTURE_SETUP() does not skip the tests of the fixture, so each test skips itself. */

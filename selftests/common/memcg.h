@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proc.h"
+
 #define MEMCG		"/tmp/dat-memcg"
 #define MEMCG_ONE	MEMCG "/one"
 /*
@@ -20,35 +22,24 @@
  */
 #define MEMCG_SLACK	(64L * 4096 * sysconf(_SC_NPROCESSORS_CONF))
 
-static inline int memcg_write(const char *path, const char *what)
-{
-	int fd = open(path, O_WRONLY), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, what, strlen(what)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
 /* Returns -ENODEV if this machine has no memory controller for a cgroup, or for this user. */
 static inline int memcg_make(void)
 {
 	mkdir(MEMCG, 0755);
 	if (mount("none", MEMCG, "cgroup2", 0, NULL) ||
-	    memcg_write(MEMCG "/cgroup.subtree_control", "+memory"))
+	    write_text(MEMCG "/cgroup.subtree_control", "+memory"))
 		return -ENODEV;
 	return mkdir(MEMCG_ONE, 0755) && errno != EEXIST ? -errno : 0;
 }
 
 static inline int memcg_enter(void)
 {
-	return memcg_write(MEMCG_ONE "/cgroup.procs", "0");
+	return write_text(MEMCG_ONE "/cgroup.procs", "0");
 }
 
 static inline void memcg_leave(void)
 {
-	memcg_write(MEMCG "/cgroup.procs", "0");
+	write_text(MEMCG "/cgroup.procs", "0");
 }
 
 /* All processes have left. */

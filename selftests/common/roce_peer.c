@@ -20,10 +20,10 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "roce_peer.h"
+#include "clock.h"
 
 #define ROCE_PORT	4791
 #define FIRST_QPN	0x1000
@@ -255,14 +255,6 @@ static void handle_mad(struct roce *r, const struct mad *mad)
 		r->answers.reason = get32(mad->data + 8) & 0xffff;
 		memcpy(r->answers.pd, mad->data + 84, sizeof(r->answers.pd));
 	}
-}
-
-static long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 static uint32_t answered(const struct roce *r)

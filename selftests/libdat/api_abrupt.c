@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "clock.h"
 
 #define QUAL	(A_QUAL + 1)
 #define DEPTH	16	/* receives that each side keeps posted */
@@ -56,14 +56,6 @@ static int rounds(void)
 	const char *s = getenv("DAT_ROUNDS");
 
 	return s ? atoi(s) : HOWS;
-}
-
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
 }
 
 /* Wait for an event of p.evd[@which].  Return -1 if none arrives in time. */

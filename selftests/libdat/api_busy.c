@@ -4,11 +4,12 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "api_conform.h"
+#include "clock.h"
 
 #define MESSAGES	300
 #define LONG_US		1000000
@@ -34,21 +35,6 @@ FIXTURE_SETUP(busy)
 FIXTURE_TEARDOWN(busy)
 {
 	a_close(&self->p);
-}
-
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
-}
-
-static DAT_RETURN post_soft(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
-
-	return dat_evd_post_se(evd, &event);
 }
 
 static int by_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
@@ -138,12 +124,12 @@ TEST_F_TIMEOUT(busy, fewer_events_than_the_threshold_do_not_end_a_wait, 60)
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 
-	ASSERT_EQ(DAT_SUCCESS, post_soft(self->soft));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->soft, 0));
 	EXPECT_EQ(RC(DAT_TIMEOUT_EXPIRED, 0),
 		  dat_evd_wait(self->soft, SHORT_US, 2, &event, &nmore));
 	EXPECT_EQ(1, nmore);
 	EXPECT_LE(SHORT_US, now_us() - start);
-	ASSERT_EQ(DAT_SUCCESS, post_soft(self->soft));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->soft, 0));
 	EXPECT_EQ(DAT_SUCCESS, dat_evd_wait(self->soft, SHORT_US, 2, &event, &nmore));
 	EXPECT_EQ(1, nmore);
 }
@@ -154,7 +140,7 @@ static void *post_twice(void *evd)
 
 	for (i = 0; i < 2; i++) {
 		usleep(A_QUIET_US);
-		post_soft(evd);
+		c_soft(evd, 0);
 	}
 	return NULL;
 }

@@ -17,6 +17,8 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "api_conform.h"
+#include "clock.h"
 #include "ioctl_over.h"
 #include "tracefs.h"
 #include <rdma/dat_ioctl.h>
@@ -46,19 +48,12 @@ FIXTURE_TEARDOWN(cno)
 	dat_ia_close(self->ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-static DAT_RETURN post(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
-
-	return dat_evd_post_se(evd, &event);
-}
-
 /* Covers: dat_cno_wait; dat_cno_wait QUEUE_EMPTY; SH 23, 26 */
 TEST_F(cno, a_wait_consumes_the_trigger_and_names_the_evd)
 {
 	DAT_EVD_HANDLE evd;
 
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[1]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[1], 0));
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, A_WAIT_US, &evd));
 	EXPECT_EQ(self->evd[1], evd);
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
@@ -70,9 +65,9 @@ TEST_F(cno, triggers_add_up_to_one)
 {
 	DAT_EVD_HANDLE evd;
 
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[1]));
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[1], 0));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
 }
@@ -96,7 +91,7 @@ TEST_F(cno, a_disabled_evd_triggers_when_it_is_enabled)
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_query(self->evd[0], DAT_EVD_FIELD_ALL, &param));
 	EXPECT_TRUE(param.evd_state & DAT_EVD_STATE_DISABLED);
 	EXPECT_TRUE(param.evd_state & DAT_EVD_STATE_WAITABLE);
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_enable(self->evd[0]));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
@@ -109,7 +104,7 @@ TEST_F(cno, an_unwaitable_evd_triggers)
 	DAT_EVD_HANDLE evd;
 
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_set_unwaitable(self->evd[0]));
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
 }
 
@@ -122,13 +117,13 @@ TEST_F(cno, an_evd_can_be_moved_to_another_and_to_none)
 
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_create(self->ia, no_agent, &other));
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd[0], other));
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(other, 0, &evd));
 	EXPECT_EQ(self->evd[0], evd);
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE), dat_cno_free(other));
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd[0], DAT_HANDLE_NULL));
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(other, 0, &evd));
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_query(self->evd[0], DAT_EVD_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_HANDLE_NULL, param.cno_handle);
@@ -185,7 +180,7 @@ TEST_F_TIMEOUT(cno, a_query_names_the_cno_of_the_last_of_two_concurrent_moves, 6
 	EXPECT_EQ(DAT_SUCCESS, first.rc);
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_query(self->evd[0], DAT_EVD_FIELD_ALL, &param));
 	EXPECT_EQ(last, param.cno_handle);
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(first.cno, 0, &evd));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(last, 0, &evd));
 }
@@ -195,7 +190,7 @@ TEST_F(cno, a_freed_evd_leaves_a_trigger_without_a_name)
 {
 	DAT_EVD_HANDLE evd = self->evd[1];
 
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd[0]));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
 	EXPECT_EQ(DAT_HANDLE_NULL, evd);
@@ -243,7 +238,7 @@ TEST_F_TIMEOUT(cno, each_trigger_wakes_one_of_several_waiters, 60)
 	usleep(A_QUIET_US);
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE), dat_cno_free(self->cno));
 	for (n = 1; n <= 4; n++) {
-		ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+		ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 		for (i = 0; i < 200 && done(w, 4) < n; i++)
 			usleep(10000);
 		usleep(50000);
@@ -269,14 +264,6 @@ TEST_F_TIMEOUT(cno, closing_the_ia_wakes_waiters_with_no_evd, 60)
 	pthread_join(thread, NULL);
 	EXPECT_EQ(DAT_SUCCESS, w.rc);
 	EXPECT_EQ(DAT_HANDLE_NULL, w.evd);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 static void on_signal(int sig)
@@ -348,7 +335,7 @@ static int trigger_beside_a_signal(FIXTURE_DATA(cno) *self, int64_t after_ns)
 		return -1;
 	while ((int64_t)(now_ns() - at) < after_ns)
 		;
-	post(self->evd[0]);
+	c_soft(self->evd[0], 0);
 	/* The signal may have come before the wait. */
 	for (n = 0; n < 3000 && !done(&first, 1); n++) {
 		usleep(1000);
@@ -357,7 +344,7 @@ static int trigger_beside_a_signal(FIXTURE_DATA(cno) *self, int64_t after_ns)
 	timer_delete(timer);
 	pthread_join(thread[0], NULL);
 	if (first.rc == DAT_SUCCESS)
-		post(self->evd[0]);
+		c_soft(self->evd[0], 0);
 	for (n = 0; n < 3000 && !done(&second, 1); n++)
 		usleep(1000);
 	if (!done(&second, 1))
@@ -414,7 +401,7 @@ TEST_F_TIMEOUT(cno, an_evd_with_a_waiter_does_not_trigger, 60)
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_event, self->evd[0]));
 	usleep(A_QUIET_US);
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	pthread_join(thread, NULL);
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, 0, &evd));
 }
@@ -515,16 +502,16 @@ TEST_F_TIMEOUT(cno, an_agent_runs_once_per_arming_beside_the_trigger, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
 	EXPECT_EQ(self->ia, param.ia_handle);
 	EXPECT_TRUE(param.agent.proxy_agent_func == agent);
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[1]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[1], 0));
 	EXPECT_EQ(1, wait_for_calls(&seen, 1));
 	EXPECT_EQ(self->evd[1], seen.evd);
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[1]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[1], 0));
 	EXPECT_EQ(1, wait_for_calls(&seen, 2));
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_query(self->cno, DAT_CNO_FIELD_ALL, &param));
 	EXPECT_EQ(NULL, param.agent.proxy_agent_func);
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, armed));
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	EXPECT_EQ(2, wait_for_calls(&seen, 2));
 }
 
@@ -567,7 +554,7 @@ TEST_F_TIMEOUT(cno, a_detached_agent_is_not_called, 60)
 
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, armed));
 	ASSERT_EQ(DAT_SUCCESS, dat_cno_modify_agent(self->cno, no_agent));
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	usleep(A_QUIET_US);
 	EXPECT_EQ(0, seen.count);
 }
@@ -598,7 +585,7 @@ TEST_F_TIMEOUT(cno, epoll_sees_triggers_and_events, 60)
 	ev.data.u32 = 1;
 	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, fd[1], &ev));
 	EXPECT_EQ(0, epoll_wait(ep, got, 2, 0));
-	ASSERT_EQ(DAT_SUCCESS, post(self->evd[0]));
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[0], 0));
 	EXPECT_EQ(2, epoll_wait(ep, got, 2, 10000));
 	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, 0, &evd));
 	ASSERT_EQ(1, epoll_wait(ep, got, 2, 0));
@@ -628,7 +615,7 @@ TEST_F(cno, a_descriptor_is_open_for_reading)
 static void *post_later(void *arg)
 {
 	usleep(A_QUIET_US);
-	post(arg);
+	c_soft(arg, 0);
 	return NULL;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/* Helpers for api_conform_*.c, in addition to those of dat_api.h. */
+/* What tests see and do in one call, in addition to dat_api.h. */
 #ifndef API_CONFORM_H
 #define API_CONFORM_H
+
+#include <unistd.h>
 
 #include "dat_api.h"
 
@@ -17,6 +19,28 @@ static inline DAT_EP_STATE c_state(DAT_EP_HANDLE ep)
 
 	dat_ep_get_status(ep, &state, NULL, NULL);
 	return state;
+}
+
+/* Wait until @ep reaches @state, without dequeuing an event. */
+static inline int c_reaches(DAT_EP_HANDLE ep, DAT_EP_STATE state)
+{
+	int ms;
+
+	for (ms = 0; ms < A_WAIT_US / 1000; ms++) {
+		if (c_state(ep) == state)
+			return 1;
+		usleep(1000);
+	}
+	return 0;
+}
+
+/* Wait until @ep has no outstanding request. */
+static inline void c_until_idle(DAT_EP_HANDLE ep)
+{
+	DAT_BOOLEAN idle = DAT_FALSE;
+
+	while (!idle && dat_ep_get_status(ep, NULL, NULL, &idle) == DAT_SUCCESS)
+		;
 }
 
 /* Return the number of the next event, or 0 on timeout. */

@@ -40,14 +40,6 @@ static DAT_RETURN write64(struct a_pair *p, uint64_t cookie, DAT_COMPLETION_FLAG
 	return dat_ep_post_rdma_write(p->ep[1], 1, &seg, a_cookie(cookie), &remote, flags);
 }
 
-static void until_idle(DAT_EP_HANDLE ep)
-{
-	DAT_BOOLEAN idle = DAT_FALSE;
-
-	while (!idle && dat_ep_get_status(ep, NULL, NULL, &idle) == DAT_SUCCESS)
-		;
-}
-
 /* --- notification --------- */
 
 struct waiter {
@@ -94,7 +86,7 @@ TEST_F_TIMEOUT(data, an_unsignalled_event_wakes_no_waiter, 60)
 	before = sleeps_of(&w.tid, A_WAIT_US / 1000);
 	ASSERT_LT(0, before);
 	ASSERT_EQ(DAT_SUCCESS, write64(&self->p, 1, DAT_COMPLETION_UNSIGNALLED_FLAG));
-	until_idle(self->p.ep[1]);
+	c_until_idle(self->p.ep[1]);
 	usleep(A_QUIET_US);
 	/* A waiter that was woken, and only found too few events, would have slept once more. */
 	EXPECT_EQ(before, sleeps_of(&w.tid, A_WAIT_US / 1000));
@@ -116,7 +108,7 @@ TEST_F_TIMEOUT(data, an_unsignalled_event_triggers_no_cno, 60)
 	ASSERT_EQ(DAT_SUCCESS, unsignalled(&self->p, &evd));
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(evd, self->cno));
 	ASSERT_EQ(DAT_SUCCESS, write64(&self->p, 1, DAT_COMPLETION_UNSIGNALLED_FLAG));
-	until_idle(self->p.ep[1]);
+	c_until_idle(self->p.ep[1]);
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, A_QUIET_US, &hint));
 	EXPECT_EQ(DAT_SUCCESS, dat_evd_dequeue(evd, &event));
 	ASSERT_EQ(DAT_SUCCESS, write64(&self->p, 2, 0));
@@ -216,7 +208,7 @@ TEST_F_TIMEOUT(data, suppressed_successes_leave_nothing_behind, 120)
 		} while (TYPE(rc) == DAT_INSUFFICIENT_RESOURCES);
 		ASSERT_EQ(DAT_SUCCESS, rc);
 	}
-	until_idle(self->p.ep[1]);
+	c_until_idle(self->p.ep[1]);
 	EXPECT_EQ(DAT_QUEUE_EMPTY, dat_evd_dequeue(self->p.evd[1], &event));
 	ASSERT_EQ(DAT_SUCCESS, write64(&self->p, 7, 0));
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(self->p.evd[1], NULL, NULL));
@@ -251,7 +243,7 @@ TEST_F_TIMEOUT(data, without_evds_completions_are_dropped_and_slots_come_back, 1
 			rc = dat_ep_post_send(out, 1, &from, a_cookie(i), 0);
 		} while (TYPE(rc) == DAT_INSUFFICIENT_RESOURCES);
 		ASSERT_EQ(DAT_SUCCESS, rc);
-		until_idle(out);
+		c_until_idle(out);
 	}
 	EXPECT_EQ(0, memcmp(p->mem.va, p->mem.va + 8192, 4));
 	EXPECT_TRUE(c_quiet(p->evd[0]));
@@ -440,7 +432,7 @@ TEST_F_TIMEOUT(data, a_completion_makes_room, 60)
 	for (k = 0; k < 3; k++) {
 		for (i = 0; i < param.ep_attr.max_request_dtos; i++)
 			ASSERT_EQ(DAT_SUCCESS, write64(p, i, 0));
-		until_idle(p->ep[1]);
+		c_until_idle(p->ep[1]);
 	}
 	for (i = 0; i < 3 * param.ep_attr.max_request_dtos; i++)
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
@@ -590,7 +582,7 @@ TEST_F_TIMEOUT(data, memory_without_local_read_may_be_sent_and_opened, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(p->pz, &rmr));
 	ASSERT_EQ(DAT_SUCCESS, dat_rmr_bind(rmr, &from, DAT_MEM_PRIV_REMOTE_READ_FLAG, p->ep[0],
 					    cookie, DAT_COMPLETION_SUPPRESS_FLAG, &key));
-	until_idle(p->ep[0]);
+	c_until_idle(p->ep[0]);
 	remote = (DAT_RMR_TRIPLET) {
 		.target_address = from.virtual_address, .segment_length = 64, .rmr_context = key,
 	};

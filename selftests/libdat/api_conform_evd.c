@@ -5,10 +5,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "clock.h"
 #include "api_conform.h"
 
 FIXTURE(evd) {
@@ -71,14 +71,6 @@ static int done(struct waiter *w)
 static uintptr_t number(const DAT_EVENT *event)
 {
 	return (uintptr_t)event->event_data.software_event_data.pointer;
-}
-
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
 /* --- thresholds and timeouts --------- */

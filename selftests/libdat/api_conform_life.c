@@ -14,6 +14,7 @@
 
 #include "kselftest_harness.h"
 #include "api_conform.h"
+#include "proc.h"
 
 FIXTURE(life) {
 	struct a_pair p;
@@ -529,24 +530,10 @@ TEST_F_TIMEOUT(life, a_child_has_no_valid_handle, 60)
 
 /* --- descriptors that the program has closed --------- */
 
-/* Returns the lowest descriptor of /dev/dat, or -1. */
-static int device_fd(void)
-{
-	struct stat at, device;
-	int fd;
-
-	if (stat("/dev/dat", &device))
-		return -1;
-	for (fd = 0; fd < 256; fd++)
-		if (!fstat(fd, &at) && S_ISCHR(at.st_mode) && at.st_rdev == device.st_rdev)
-			return fd;
-	return -1;
-}
-
 /* Covers: SH 73 */
 TEST_F_TIMEOUT(life, a_file_in_the_place_of_the_closed_device_stays_open, 60)
 {
-	int fd = device_fd();
+	int fd = device_fd("/dev/dat");
 	DAT_PZ_HANDLE pz;
 	struct stat at;
 
@@ -568,7 +555,7 @@ TEST_F_TIMEOUT(life, an_adapter_in_the_place_of_a_closed_one_is_not_affected, 60
 	DAT_EVD_HANDLE async;
 	DAT_IA_HANDLE other;
 	DAT_PZ_HANDLE pz;
-	int fd = device_fd();
+	int fd = device_fd("/dev/dat");
 
 	ASSERT_LE(0, fd);
 	close(fd);
@@ -578,7 +565,7 @@ TEST_F_TIMEOUT(life, an_adapter_in_the_place_of_a_closed_one_is_not_affected, 60
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->p.ia, DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(DAT_SUCCESS, dat_pz_create(other, &pz));
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(other, DAT_CLOSE_ABRUPT_FLAG));
-	EXPECT_EQ(-1, device_fd());
+	EXPECT_EQ(-1, device_fd("/dev/dat"));
 	EXPECT_EQ(DAT_SUCCESS, a_open(&self->p));
 }
 
@@ -588,7 +575,7 @@ TEST_F_TIMEOUT(life, an_adapter_in_the_place_of_a_closed_one_is_not_affected, 60
  */
 TEST_F_TIMEOUT(life, a_close_does_not_wait_for_a_thread_that_it_cannot_wake, 60)
 {
-	int fd = device_fd(), copy;
+	int fd = device_fd("/dev/dat"), copy;
 
 	ASSERT_EQ(DAT_SUCCESS, dat_linux_ia_poller(self->p.ia, 1000000, -1));
 	ASSERT_LE(0, fd);
@@ -599,7 +586,7 @@ TEST_F_TIMEOUT(life, a_close_does_not_wait_for_a_thread_that_it_cannot_wake, 60)
 	ASSERT_EQ(fd, dup2(copy, fd));
 	close(copy);
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(self->p.ia, DAT_CLOSE_ABRUPT_FLAG));
-	EXPECT_EQ(-1, device_fd());
+	EXPECT_EQ(-1, device_fd("/dev/dat"));
 	EXPECT_EQ(DAT_SUCCESS, a_open(&self->p));
 }
 

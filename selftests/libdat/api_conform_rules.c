@@ -53,15 +53,6 @@ static DAT_RETURN send_empty(struct a_pair *p, uint64_t cookie)
 	return dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(cookie), 0);
 }
 
-/* Wait until @ep has no outstanding request. */
-static void until_requests_are_done(DAT_EP_HANDLE ep)
-{
-	DAT_BOOLEAN idle = DAT_FALSE;
-
-	while (!idle && dat_ep_get_status(ep, NULL, NULL, &idle) == DAT_SUCCESS)
-		;
-}
-
 /* Wait until @ep has @left outstanding receives. */
 static void until_receives_are_left(DAT_EP_HANDLE ep, DAT_COUNT left)
 {
@@ -134,7 +125,7 @@ TEST_F_TIMEOUT(rules, an_unsignalled_bind_triggers_no_cno, 60)
 	attr.request_completion_flags = UNSIGNALLED;
 	ASSERT_EQ(DAT_SUCCESS, accept_with(p, self->cno, &attr, &evd, &ep));
 	ASSERT_EQ(DAT_SUCCESS, bind_first_page(p, self->rmr, ep, UNSIGNALLED, &key));
-	until_requests_are_done(ep);
+	c_until_idle(ep);
 	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(self->cno, A_QUIET_US, &hint));
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(evd, &event));
 	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
@@ -171,7 +162,7 @@ TEST_F_TIMEOUT(rules, without_a_request_evd_a_bind_is_carried_out_silently, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_create(p->ia, p->pz, NULL, NULL, p->evd[0], &attr, &ep));
 	ASSERT_EQ(DAT_SUCCESS, a_connect(p, p->ep[1], ep, p->evd[1], p->evd[0]));
 	ASSERT_EQ(DAT_SUCCESS, bind_first_page(p, self->rmr, ep, 0, &to.rmr_context));
-	until_requests_are_done(ep);
+	c_until_idle(ep);
 	p->mem.va[8192] = 'x';
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_write(p->ep[1], 1, &from, a_cookie(1), &to, 0));
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));

@@ -8,6 +8,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "api_conform.h"
 
 FIXTURE(connect) {
 	struct a_pair p;
@@ -21,14 +22,6 @@ FIXTURE_SETUP(connect)
 FIXTURE_TEARDOWN(connect)
 {
 	a_close(&self->p);
-}
-
-static DAT_EP_STATE state_of(DAT_EP_HANDLE ep)
-{
-	DAT_EP_STATE state = (DAT_EP_STATE)-1;
-
-	dat_ep_get_status(ep, &state, NULL, NULL);
-	return state;
 }
 
 static DAT_RETURN do_connect(struct a_pair *p, DAT_CONN_QUAL qual, const void *pd, int len)
@@ -54,7 +47,7 @@ TEST_F_TIMEOUT(connect, requester_and_private_data_are_known, 60)
 	memset(request, 'q', sizeof(request));
 	memset(reply, 'r', sizeof(reply));
 	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL, request, sizeof(request)));
-	EXPECT_EQ(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, state_of(p->ep[1]));
+	EXPECT_EQ(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, c_state(p->ep[1]));
 	ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
 	ASSERT_EQ(DAT_CONNECTION_REQUEST_EVENT, event.event_number);
 	arrival = &event.event_data.cr_arrival_event_data;
@@ -94,7 +87,7 @@ TEST_F_TIMEOUT(connect, rejects_are_told_from_absence, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, event.event_number);
-	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, c_state(p->ep[1]));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[1]));
 	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL + 1, NULL, 0));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
@@ -128,7 +121,7 @@ TEST_F(connect, arguments_are_checked)
 	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0),
 		  CONNECT(good, 1, 1, 0, NULL, DAT_QOS_PREMIUM | DAT_QOS_ECONOMY, 0));
 	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0), CONNECT(good, 1, 1, 0, NULL, 0, 1));
-	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[1]));
+	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, c_state(p->ep[1]));
 }
 
 /* Covers: dat_ep_connect INVALID_ADDRESS|UNREACHABLE */
@@ -148,7 +141,7 @@ TEST_F(connect, a_loopback_address_is_refused_with_the_address_to_use)
 	text = a_log_end();
 	EXPECT_NE(NULL, strstr(text, "127.0.1.1 is a loopback address"));
 	EXPECT_NE(NULL, strstr(text, own)) TH_LOG("the message: '%s'", text);
-	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[1]));
+	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, c_state(p->ep[1]));
 }
 
 /*
@@ -328,7 +321,7 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_over, 60)
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_TIMED_OUT, event.event_number);
 	EXPECT_EQ(p->ep[1], event.event_data.connect_event_data.ep_handle);
-	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, c_state(p->ep[1]));
 	/* No second event must follow, whatever arrives from the network later. */
 	EXPECT_EQ(0, a_event(p->evd[1], A_QUIET_US, &event));
 }
@@ -345,7 +338,7 @@ TEST_F_TIMEOUT(connect, an_address_that_is_not_there, 60)
 	ASSERT_EQ(DAT_SUCCESS, connect_to(p, (DAT_IA_ADDRESS_PTR)&nobody, DAT_TIMEOUT_INFINITE));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_UNREACHABLE, event.event_number);
-	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, c_state(p->ep[1]));
 }
 
 /* Private data of each length must arrive complete.  The transport may append padding. */
@@ -386,7 +379,7 @@ TEST_F_TIMEOUT(connect, private_data_of_each_length, 240)
 			ASSERT_EQ(1, a_event(p->evd[i], A_WAIT_US, &event));
 			EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
 			ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[i]));
-			EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[i]));
+			EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, c_state(p->ep[i]));
 		}
 	}
 }
@@ -469,7 +462,7 @@ TEST_F_TIMEOUT(connect, disconnect_ends_an_attempt, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_GRACEFUL_FLAG));
 	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, event.event_number);
-	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, state_of(p->ep[1]));
+	EXPECT_EQ(DAT_EP_STATE_DISCONNECTED, c_state(p->ep[1]));
 	EXPECT_EQ(0, a_event(p->evd[1], A_QUIET_US, &event));
 }
 

@@ -6,6 +6,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "api_conform.h"
 
 #define SLOT	1024	/* distance between two handles in bytes */
 #define MANY	4096	/* frees after which libdat checks all queued events */
@@ -24,26 +25,12 @@ FIXTURE_TEARDOWN(deferred)
 	a_close(&self->p);
 }
 
-static int reaches(DAT_EP_HANDLE ep, DAT_EP_STATE state)
-{
-	DAT_EP_STATE now;
-	int ms;
-
-	for (ms = 0; ms < A_WAIT_US / 1000; ms++) {
-		dat_ep_get_status(ep, &now, NULL, NULL);
-		if (now == state)
-			return 1;
-		usleep(1000);
-	}
-	return 0;
-}
-
 /* Fail to connect @ep, so that its connect EVD has a queued event that contains @ep. */
 static int fail_to_connect(struct a_pair *p, DAT_EP_HANDLE ep)
 {
 	return dat_ep_connect(ep, p->attr.ia_address_ptr, A_QUAL + 99, A_WAIT_US, 0, NULL,
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG) == DAT_SUCCESS &&
-	       reaches(ep, DAT_EP_STATE_DISCONNECTED);
+	       c_reaches(ep, DAT_EP_STATE_DISCONNECTED);
 }
 
 /*

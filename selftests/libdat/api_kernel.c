@@ -20,6 +20,7 @@
 #include "kselftest_harness.h"
 #include "adapter.h"
 #include "dat_api.h"
+#include "api_conform.h"
 #include "kpeer.h"
 #include "verbs_request.h"
 
@@ -178,23 +179,6 @@ static int connect_to_kernel(struct a_pair *p, struct link *l)
 	l->ep = p->ep[0];
 	l->evd = p->evd[0];
 	return connect_link(p, l, KPEER_QUAL);
-}
-
-static DAT_CR_HANDLE request(struct a_pair *p)
-{
-	DAT_EVENT event;
-
-	if (!a_event(p->cr, A_WAIT_US, &event) ||
-	    event.event_number != DAT_CONNECTION_REQUEST_EVENT)
-		return DAT_HANDLE_NULL;
-	return event.event_data.cr_arrival_event_data.cr_handle;
-}
-
-static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT event;
-
-	return a_event(evd, A_WAIT_US, &event) ? event.event_number : 0;
 }
 
 /* Make an unconnected EP with its own EVD. */
@@ -577,9 +561,9 @@ TEST_F_TIMEOUT(peer, it_rejects_and_is_rejected, 120)
 	NEED_MODULE();
 	ASSERT_NE(NULL, order(p, &self->first, KPEER_REJECT, 0, 0));
 	ASSERT_TRUE(ask(p, &self->other, KPEER_QUAL, 0, NULL));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, next_event(self->other.evd));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, c_next(self->other.evd));
 	ASSERT_NE(NULL, order_value(p, &self->first, KPEER_CONNECT, A_QUAL));
-	cr = request(p);
+	cr = c_request(p);
 	ASSERT_NE(DAT_HANDLE_NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
 	EXPECT_TRUE(it_ends_by(p, &self->first, DAT_CONNECTION_EVENT_PEER_REJECTED));
@@ -600,7 +584,7 @@ TEST_F_TIMEOUT(peer, requests_are_handed_to_a_process, 120)
 	ASSERT_TRUE(link_make(p, &third));
 	ASSERT_NE(NULL, order_value(p, &self->first, KPEER_HANDOFF, A_QUAL));
 	ASSERT_TRUE(ask(p, &self->other, KPEER_QUAL, 0, NULL));
-	cr = request(p);
+	cr = c_request(p);
 	ASSERT_NE(DAT_HANDLE_NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, third.ep, 0, NULL));
 	EXPECT_TRUE(established(third.evd, NULL));
@@ -614,7 +598,7 @@ TEST_F_TIMEOUT(peer, requests_are_handed_to_the_kernel, 120)
 
 	NEED_MODULE();
 	ASSERT_TRUE(ask(p, &self->other, A_QUAL, 0, NULL));
-	cr = request(p);
+	cr = c_request(p);
 	ASSERT_NE(DAT_HANDLE_NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_handoff(cr, KPEER_QUAL));
 	ASSERT_TRUE(established(self->other.evd, &self->other.hello));
@@ -634,7 +618,7 @@ TEST_F_TIMEOUT(peer, what_it_has_reserved_is_good_for_one, 120)
 	ASSERT_TRUE(connect_link(p, &self->other, RESERVED));
 	EXPECT_NE(NULL, order(p, &self->other, KPEER_SUM, 0, 16));
 	ASSERT_TRUE(ask(p, &third, RESERVED, 0, NULL));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, next_event(third.evd));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, c_next(third.evd));
 }
 
 TEST_F_TIMEOUT(peer, it_connects_to_what_a_process_has_reserved, 120)
@@ -646,7 +630,7 @@ TEST_F_TIMEOUT(peer, it_connects_to_what_a_process_has_reserved, 120)
 	NEED_MODULE();
 	ASSERT_EQ(DAT_SUCCESS, dat_rsp_create(p->ia, RESERVED, self->other.ep, p->cr, &rsp));
 	ASSERT_NE(NULL, order_value(p, &self->first, KPEER_CONNECT, RESERVED));
-	cr = request(p);
+	cr = c_request(p);
 	ASSERT_NE(DAT_HANDLE_NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
 	ASSERT_TRUE(established(self->other.evd, NULL));
@@ -727,7 +711,7 @@ TEST_F_TIMEOUT(peer, its_connection_is_made_once_more, 120)
 	ASSERT_TRUE(link_make(p, &third));
 	ASSERT_TRUE(kernel_connects(p, &self->first, &self->other));
 	ASSERT_NE(NULL, order(p, &self->other, KPEER_DUP, 0, 0));
-	cr = request(p);
+	cr = c_request(p);
 	ASSERT_NE(DAT_HANDLE_NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, third.ep, 0, NULL));
 	ASSERT_TRUE(established(third.evd, NULL));
@@ -793,7 +777,7 @@ TEST_F_TIMEOUT(peer, when_it_leaves_its_answer_comes_before, 120)
 
 	NEED_MODULE();
 	EXPECT_NE(NULL, order(p, &self->first, KPEER_LEAVE, 0, 0));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, next_event(self->first.evd));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, c_next(self->first.evd));
 }
 
 TEST_F_TIMEOUT(peer, its_endpoint_is_reset_and_connects, 120)
@@ -809,9 +793,9 @@ TEST_F_TIMEOUT(peer, its_endpoint_is_reset_and_connects, 120)
 
 		ASSERT_NE(NULL, order_value(p, from, KPEER_AGAIN, A_QUAL));
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(from->ep, DAT_CLOSE_GRACEFUL_FLAG));
-		ASSERT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, next_event(from->evd));
+		ASSERT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, c_next(from->evd));
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(from->ep));
-		cr = request(p);
+		cr = c_request(p);
 		ASSERT_NE(DAT_HANDLE_NULL, cr);
 		ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, to->ep, 0, NULL));
 		ASSERT_TRUE(established(to->evd, NULL));

@@ -8,6 +8,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "api_conform.h"
 
 FIXTURE(points) {
 	struct a_pair p;
@@ -21,14 +22,6 @@ FIXTURE_SETUP(points)
 FIXTURE_TEARDOWN(points)
 {
 	a_close(&self->p);
-}
-
-static DAT_EP_STATE state_of(DAT_EP_HANDLE ep)
-{
-	DAT_EP_STATE state = (DAT_EP_STATE)-1;
-
-	dat_ep_get_status(ep, &state, NULL, NULL);
-	return state;
 }
 
 static DAT_RETURN ask(struct a_pair *p, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
@@ -46,17 +39,10 @@ static DAT_CR_HANDLE request(struct a_pair *p, DAT_EVENT *event)
 	return event->event_data.cr_arrival_event_data.cr_handle;
 }
 
-static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT event;
-
-	return a_event(evd, A_WAIT_US, &event) ? event.event_number : 0;
-}
-
 static void expect_established(struct __test_metadata *_metadata, struct a_pair *p)
 {
-	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, next_event(p->evd[0]));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, next_event(p->evd[1]));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, c_next(p->evd[0]));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, c_next(p->evd[1]));
 }
 
 #define RSP_QUAL	(A_QUAL + 1)
@@ -76,7 +62,7 @@ TEST_F_TIMEOUT(points, an_rsp_has_its_ep_ready, 60)
 	DAT_EVENT event;
 
 	ASSERT_EQ(DAT_SUCCESS, dat_rsp_create(p->ia, RSP_QUAL, p->ep[0], p->cr, &rsp));
-	EXPECT_EQ(DAT_EP_STATE_RESERVED, state_of(p->ep[0]));
+	EXPECT_EQ(DAT_EP_STATE_RESERVED, c_state(p->ep[0]));
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED), dat_ep_free(p->ep[0]));
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED),
 		  ask(p, p->ep[0], A_QUAL));
@@ -92,7 +78,7 @@ TEST_F_TIMEOUT(points, an_rsp_has_its_ep_ready, 60)
 	cr = request(p, &event);
 	ASSERT_NE(NULL, cr);
 	EXPECT_EQ(rsp, event.event_data.cr_arrival_event_data.sp_handle.rsp_handle);
-	EXPECT_EQ(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, state_of(p->ep[0]));
+	EXPECT_EQ(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, c_state(p->ep[0]));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &info));
 	EXPECT_EQ(p->ep[0], info.local_ep_handle);
 	/* The RSP has already provided the EP, so dat_cr_accept() refuses an EP handle. */
@@ -100,7 +86,7 @@ TEST_F_TIMEOUT(points, an_rsp_has_its_ep_ready, 60)
 		  dat_cr_accept(cr, p->ep[0], 0, NULL));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
 	expect_established(_metadata, p);
-	EXPECT_EQ(DAT_EP_STATE_CONNECTED, state_of(p->ep[0]));
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, c_state(p->ep[0]));
 	EXPECT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP), dat_rsp_free(rsp));
 }
@@ -124,7 +110,7 @@ TEST_F_TIMEOUT(points, an_rsp_takes_one_request, 60)
 	 */
 	usleep(A_QUIET_US);
 	ASSERT_EQ(DAT_SUCCESS, ask(p, second, RSP_QUAL));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, next_event(p->evd[1]));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, c_next(p->evd[1]));
 	EXPECT_NE(NULL, request(p, &event));
 	EXPECT_EQ(0, a_event(p->cr, A_QUIET_US, &event));
 	/* The RSP has been used, so its qualifier can be used for another RSP. */
@@ -143,15 +129,15 @@ TEST_F_TIMEOUT(points, freeing_an_rsp_or_rejecting_gives_the_ep_back, 60)
 	EXPECT_EQ(RC(DAT_CONN_QUAL_IN_USE, 0),
 		  dat_rsp_create(p->ia, RSP_QUAL, DAT_HANDLE_NULL, p->cr, &rsp));
 	ASSERT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
-	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[0]));
+	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, c_state(p->ep[0]));
 
 	ASSERT_EQ(DAT_SUCCESS, dat_rsp_create(p->ia, RSP_QUAL, p->ep[0], p->cr, &rsp));
 	ASSERT_EQ(DAT_SUCCESS, ask(p, p->ep[1], RSP_QUAL));
 	cr = request(p, &event);
 	ASSERT_NE(NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
-	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[0]));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, next_event(p->evd[1]));
+	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, c_state(p->ep[0]));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, c_next(p->evd[1]));
 }
 
 /* Set the protection zone and EVDs of an EP that libdat has made. */
@@ -192,7 +178,7 @@ TEST_F_TIMEOUT(points, a_psp_can_make_the_ep, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_query(cr, DAT_CR_FIELD_ALL, &info));
 	made = info.local_ep_handle;
 	ASSERT_NE(DAT_HANDLE_NULL, made);
-	EXPECT_EQ(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, state_of(made));
+	EXPECT_EQ(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, c_state(made));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(made, DAT_EP_FIELD_ALL, &param));
 	EXPECT_EQ(DAT_HANDLE_NULL, param.pz_handle);
 	EXPECT_EQ(DAT_HANDLE_NULL, param.connect_evd_handle);
@@ -206,7 +192,7 @@ TEST_F_TIMEOUT(points, a_psp_can_make_the_ep, 60)
 	EXPECT_EQ(DAT_INVALID_STATE, TYPE(dat_ep_post_send(made, 0, NULL, a_cookie(1), 0)));
 
 	ASSERT_EQ(DAT_SUCCESS, configure(p, made));
-	EXPECT_EQ(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, state_of(made));
+	EXPECT_EQ(DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, c_state(made));
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_post_recv(made, 1, &seg, a_cookie(7), 0));
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
 	expect_established(_metadata, p);
@@ -237,7 +223,7 @@ TEST_F_TIMEOUT(points, rejecting_takes_the_made_ep_away, 60)
 		ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(cr));
 		EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
 			  dat_ep_free(info.local_ep_handle));
-		EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, next_event(p->evd[1]));
+		EXPECT_EQ(DAT_CONNECTION_EVENT_PEER_REJECTED, c_next(p->evd[1]));
 		ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[1]));
 	}
 }
@@ -297,9 +283,9 @@ static int other_process(int ready)
 	cr = request(&p, &event);
 	if (!cr || dat_cr_accept(cr, p.ep[0], 0, NULL))
 		return 5;
-	if (next_event(p.evd[0]) != DAT_CONNECTION_EVENT_ESTABLISHED)
+	if (c_next(p.evd[0]) != DAT_CONNECTION_EVENT_ESTABLISHED)
 		return 6;
-	return next_event(p.evd[0]) == DAT_CONNECTION_EVENT_DISCONNECTED ? 0 : 7;
+	return c_next(p.evd[0]) == DAT_CONNECTION_EVENT_DISCONNECTED ? 0 : 7;
 }
 
 /* Covers: dat_cr_handoff; SH 60 */
@@ -321,7 +307,7 @@ TEST_F_TIMEOUT(points, a_request_can_be_handed_to_another_process, 60)
 	cr = request(p, &event);
 	ASSERT_NE(NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_handoff(cr, RSP_QUAL));
-	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, next_event(p->evd[1]));
+	EXPECT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, c_next(p->evd[1]));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
@@ -363,7 +349,7 @@ TEST_F_TIMEOUT(points, dup_connect_goes_where_the_other_went, 60)
 	EXPECT_EQ(A_QUAL, event.event_data.cr_arrival_event_data.conn_qual);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, ep[0], 0, NULL));
 	expect_established(_metadata, p);
-	EXPECT_EQ(DAT_EP_STATE_CONNECTED, state_of(ep[1]));
+	EXPECT_EQ(DAT_EP_STATE_CONNECTED, c_state(ep[1]));
 }
 
 /*
@@ -389,7 +375,7 @@ TEST_F(points, bad_arguments_of_rsp)
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP),
 		  dat_rsp_query(p->psp, DAT_RSP_FIELD_ALL, &param));
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP), dat_rsp_free(NULL));
-	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, state_of(p->ep[0]));
+	EXPECT_EQ(DAT_EP_STATE_UNCONNECTED, c_state(p->ep[0]));
 }
 
 TEST_HARNESS_MAIN

@@ -7,6 +7,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "api_conform.h"
 
 #define ROUNDS	400
 
@@ -220,21 +221,6 @@ TEST_F_TIMEOUT(remap, an_ep_is_modified_under_a_thread_that_asks_for_its_status,
 	EXPECT_EQ(DAT_SUCCESS, j.rc);
 }
 
-/* Wait until @ep reaches @state, without dequeuing an event. */
-static int reaches(DAT_EP_HANDLE ep, DAT_EP_STATE state)
-{
-	DAT_EP_STATE now;
-	int ms;
-
-	for (ms = 0; ms < A_WAIT_US / 1000; ms++) {
-		dat_ep_get_status(ep, &now, NULL, NULL);
-		if (now == state)
-			return 1;
-		usleep(1000);
-	}
-	return 0;
-}
-
 /*
  * Connect ep[1] to ep[0], which accepts with the private data @pd.  Leave the event of ep[1]
  * queued.
@@ -251,7 +237,7 @@ static DAT_RETURN connect_quietly(struct a_pair *p, char *pd)
 	if (rc == DAT_SUCCESS)
 		rc = dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, p->ep[0],
 				   strlen(pd), pd);
-	return rc == DAT_SUCCESS && !reaches(p->ep[1], DAT_EP_STATE_CONNECTED) ?
+	return rc == DAT_SUCCESS && !c_reaches(p->ep[1], DAT_EP_STATE_CONNECTED) ?
 	       DAT_TIMEOUT_EXPIRED : rc;
 }
 
@@ -269,7 +255,7 @@ TEST_F_TIMEOUT(remap, an_event_of_an_earlier_connection_has_no_private_data, 60)
 
 	ASSERT_EQ(DAT_SUCCESS, connect_quietly(p, "welcome"));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
-	ASSERT_TRUE(reaches(p->ep[1], DAT_EP_STATE_DISCONNECTED));
+	ASSERT_TRUE(c_reaches(p->ep[1], DAT_EP_STATE_DISCONNECTED));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[1]));
 	param.connect_evd_handle = p->evd[0];
 	ASSERT_EQ(DAT_SUCCESS,

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "clock.h"
 #include "sleeps.h"
 
 #define HALF	(A_MEM / 2)
@@ -221,14 +221,6 @@ struct waiter {
 
 /* The waiter sleeps, and the event comes, long before this time is over. */
 #define LONG_US	3000000
-
-static int64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
 
 static void *wait_until_the_time_is_over(void *arg)
 {

@@ -22,12 +22,12 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "clock.h"
 #include "ioctl_over.h"
 #include "marks.h"
 
@@ -39,14 +39,6 @@
 #define DRAIN_US	500	/* time after which completions are visible */
 
 static double ns_per_tick;
-
-static double now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1e9 + ts.tv_nsec;
-}
 
 static void calibrate(void)
 {

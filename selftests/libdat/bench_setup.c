@@ -16,11 +16,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
+#include "clock.h"
 
 #define ATTEMPTS	3
 #define VERBS_PORT	(A_QUAL + 7)
@@ -28,14 +28,6 @@
 #define BLOCK		50	/* connections per turn */
 
 static char host[INET_ADDRSTRLEN];
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -93,10 +85,10 @@ FIXTURE_TEARDOWN(registration)
 
 static double with_verbs(FIXTURE_DATA(registration) *self, size_t size)
 {
-	double begun = now();
+	double begun = now_s();
 	struct ibv_mr *mr = ibv_reg_mr(self->pd, self->mem, size, IBV_ACCESS_LOCAL_WRITE |
 				       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
-	double took = now() - begun;
+	double took = now_s() - begun;
 
 	if (mr)
 		ibv_dereg_mr(mr);
@@ -108,13 +100,13 @@ static double with_dat(FIXTURE_DATA(registration) *self, size_t size)
 	DAT_REGION_DESCRIPTION region = { .for_va = self->mem };
 	DAT_LMR_CONTEXT ctx;
 	DAT_LMR_HANDLE lmr;
-	double begun = now();
+	double begun = now_s();
 	DAT_RETURN rc;
 	double took;
 
 	rc = dat_lmr_create(self->p.ia, DAT_MEM_TYPE_VIRTUAL, region, size, self->p.pz,
 			    DAT_MEM_PRIV_ALL_FLAG, &lmr, &ctx, NULL, NULL, NULL);
-	took = now() - begun;
+	took = now_s() - begun;
 	if (rc == DAT_SUCCESS)
 		dat_lmr_free(lmr);
 	return took;
@@ -347,16 +339,16 @@ static int take_turns(FIXTURE_DATA(connections) *self, struct rdma_addrinfo *inf
 	*dat = 0;
 	*verbs = 0;
 	for (n = 0; n < CONNECTIONS; n += BLOCK) {
-		begun = now();
+		begun = now_s();
 		for (i = 0; i < BLOCK; i++)
 			if (v_connect(info))
 				return -1;
-		*verbs += now() - begun;
-		begun = now();
+		*verbs += now_s() - begun;
+		begun = now_s();
 		for (i = 0; i < BLOCK; i++)
 			if (d_connect(&self->p))
 				return -2;
-		*dat += now() - begun;
+		*dat += now_s() - begun;
 	}
 	return 0;
 }

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dat_api.h"
+#include "clock.h"
 
 DAT_RETURN a_ia(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async)
 {
@@ -105,14 +105,6 @@ void a_close(struct a_pair *p)
 {
 	dat_ia_close(p->ia, DAT_CLOSE_ABRUPT_FLAG);
 	munmap(p->mem.va, p->mem.size);
-}
-
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
 int a_event(DAT_EVD_HANDLE evd, unsigned int us, DAT_EVENT *event)

@@ -274,14 +274,14 @@ TEST_F(adapters, nodes_that_do_not_answer_are_not_active)
 		silent[i] = node_at(20 + (uint32_t)i, self->first, text);
 	}
 	ASSERT_EQ(0, table_replace(self->fd, silent, 40));
-	begin = r_now_ms();
+	begin = now_ms();
 	n = links_get(self->fd, &links);
 	EXPECT_EQ(0, table_restore(self->fd));
 	/*
 	 * The driver asks the nodes concurrently.  Asking them in sequence would take over a
 	 * minute.
 	 */
-	EXPECT_GT(R_WAIT_MS, r_now_ms() - begin);
+	EXPECT_GT(R_WAIT_MS, now_ms() - begin);
 	for (i = 0; i < n; i++) {
 		if (links[i].node < 20 || links[i].node >= 60)
 			continue;
@@ -455,16 +455,16 @@ FIXTURE_TEARDOWN(slow)
 
 TEST_F(slow, opening_and_closing_hold_up_nobody_who_wants_something_else)
 {
-	uint64_t end = r_now_ms() + 10000, begin, longest = 0;
+	uint64_t end = now_ms() + 10000, begin, longest = 0;
 
 	/*
 	 * ctlr_of() searches all adapters.  The slow process may hold an adapter, but must not
 	 * delay the search.
 	 */
-	while ((begin = r_now_ms()) < end) {
+	while ((begin = now_ms()) < end) {
 		ASSERT_EQ(0, ctlr_of(self->fd, "nobody"));
-		if (r_now_ms() - begin > longest)
-			longest = r_now_ms() - begin;
+		if (now_ms() - begin > longest)
+			longest = now_ms() - begin;
 		usleep(20000);
 	}
 	EXPECT_GT(3000, longest);
@@ -523,10 +523,10 @@ static pid_t slow_exporter(uint32_t ctlr)
 static int pin_begins(pid_t pid)
 {
 	long before = pages_of(pid);
-	uint64_t end = r_now_ms() + PIN_WAIT_MS;
+	uint64_t end = now_ms() + PIN_WAIT_MS;
 
 	while (pages_of(pid) < before + 256) {
-		if (r_now_ms() > end)
+		if (now_ms() > end)
 			return 0;
 		usleep(20000);
 	}
@@ -556,10 +556,10 @@ TEST_F_TIMEOUT(adapters, removal_waits_for_who_pins_and_nobody_else_does, 300)
 	if (!remover)
 		_exit(!!second_delete());
 	usleep(R_QUIET_MS * 1000);
-	begin = r_now_ms();
+	begin = now_ms();
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(p.imp));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p.exp));
-	EXPECT_GT(5000, r_now_ms() - begin);
+	EXPECT_GT(5000, now_ms() - begin);
 	EXPECT_EQ(0, waitpid(remover, &status, WNOHANG)) TH_LOG("status %#x", status);
 	EXPECT_EQ(0, connector_end(pinner));
 	EXPECT_EQ(remover, waitpid(remover, NULL, 0));

@@ -340,11 +340,11 @@ TEST_F(auth, who_has_proven_nothing_wakes_nobody)
 
 TEST_F(auth, who_stays_silent_is_cut_after_ten_seconds)
 {
-	uint64_t begin = r_now_ms();
+	uint64_t begin = now_ms();
 
 	ASSERT_TRUE(accepted(&self->peer, &self->g));
 	EXPECT_TRUE(peer_thrown_out(&self->peer, R_WAIT_MS));
-	EXPECT_LE(9000, r_now_ms() - begin);
+	EXPECT_LE(9000, now_ms() - begin);
 }
 
 /* SILENT importers connect and never send a proof.  They must not keep a valid importer out. */
@@ -371,7 +371,7 @@ TEST_F_TIMEOUT(auth, a_silent_crowd_keeps_nobody_out, 300)
 TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
 {
 	static struct peer crowd[UNPROVEN + 1];
-	uint64_t begin = r_now_ms(), connected, took;
+	uint64_t begin = now_ms(), connected, took;
 	struct peer_greeting stranger = self->g;
 	int i;
 
@@ -381,9 +381,9 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
 		ASSERT_EQ(0, peer_open(&crowd[i]));
 		ASSERT_TRUE(accepted(&crowd[i], &stranger)) TH_LOG("%d", i);
 	}
-	connected = r_now_ms() - begin;
+	connected = now_ms() - begin;
 	EXPECT_TRUE(peer_thrown_out(&crowd[0], R_WAIT_MS));
-	took = r_now_ms() - begin;
+	took = now_ms() - begin;
 	/*
 	 * The exporter also cuts every importer that has sent no proof within ten seconds.  On a
 	 * slow machine the cuts may have that cause.
@@ -404,14 +404,14 @@ TEST_F_TIMEOUT(auth, the_oldest_stranger_makes_room_and_a_known_node_stays, 120)
 TEST_F_TIMEOUT(auth, importers_of_one_node_do_not_end_each_other, 120)
 {
 	static struct peer crowd[NODE_PLACES];
-	uint64_t begin = r_now_ms(), took;
+	uint64_t begin = now_ms(), took;
 	int i;
 
 	for (i = 0; i < NODE_PLACES; i++) {
 		ASSERT_EQ(0, peer_open(&crowd[i]));
 		ASSERT_TRUE(accepted(&crowd[i], &self->g)) TH_LOG("%d", i);
 	}
-	took = r_now_ms() - begin;
+	took = now_ms() - begin;
 	/* After ten seconds the exporter ends an importer without a proof. */
 	if (took < 9000) {
 		EXPECT_EQ(0, peer_prove(&crowd[0]));
@@ -455,12 +455,12 @@ struct impostor {
 /* Wait for the next request.  Returns -1 if none arrives. */
 static int asked(struct impostor *im)
 {
-	uint64_t end = r_now_ms() + R_WAIT_MS;
+	uint64_t end = now_ms() + R_WAIT_MS;
 	int ev;
 
 	do {
 		ev = peer_event(im->peer, R_QUIET_MS);
-	} while (ev == -1 && !__atomic_load_n(&im->over, __ATOMIC_ACQUIRE) && r_now_ms() < end);
+	} while (ev == -1 && !__atomic_load_n(&im->over, __ATOMIC_ACQUIRE) && now_ms() < end);
 	return ev == RDMA_CM_EVENT_CONNECT_REQUEST ? 0 : -1;
 }
 
@@ -640,10 +640,10 @@ TEST_F_TIMEOUT(auth, an_exporter_that_falls_silent_is_asked_once_more, 60)
 TEST_F_TIMEOUT(auth, an_exporter_that_always_leaves_is_asked_for_ten_seconds, 60)
 {
 	struct impostor im = { .peer = &self->peer, .leaves = INT_MAX };
-	uint64_t begin = r_now_ms();
+	uint64_t begin = now_ms();
 
 	EXPECT_EQ(RSMERR_INSUFFICIENT_RESOURCES, import_from(&im, &self->p));
-	EXPECT_LE(10000, r_now_ms() - begin + 1);
+	EXPECT_LE(10000, now_ms() - begin + 1);
 	EXPECT_EQ(0, imports_cut());
 }
 

@@ -54,9 +54,9 @@ TEST_F(event, every_post_satisfies_a_wait)
 	for (i = 0; i < 5; i++)
 		EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(self->p.exp, R_WAIT_MS));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_LATE_MS));
-	start = r_now_ms();
+	start = now_ms();
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, R_QUIET_MS));
-	EXPECT_LE(R_QUIET_MS, r_now_ms() - start + 1);
+	EXPECT_LE(R_QUIET_MS, now_ms() - start + 1);
 	alarm_every_ms(50);
 	EXPECT_EQ(RSMERR_INTERRUPTED, rsm_intr_signal_wait(self->p.exp, -1));
 	alarm_every_ms(0);
@@ -68,13 +68,13 @@ TEST_F(event, every_post_satisfies_a_wait)
 /* RSM check: 62 */
 TEST_F(event, a_stop_and_a_continue_do_not_end_a_wait)
 {
-	uint64_t start = r_now_ms();
+	uint64_t start = now_ms();
 	struct stops s;
 	int n;
 
 	ASSERT_EQ(0, stops_begin(&s));
 	EXPECT_EQ(RSMERR_TIMEOUT, rsm_intr_signal_wait(self->p.exp, STOPS_WAIT_MS));
-	EXPECT_LE(STOPS_WAIT_MS, r_now_ms() - start + 1);
+	EXPECT_LE(STOPS_WAIT_MS, now_ms() - start + 1);
 	/* The stops must not change the deadline of the wait. */
 	n = stops_end(&s);
 	EXPECT_LT(0, n);
@@ -84,14 +84,14 @@ TEST_F(event, a_stop_and_a_continue_do_not_end_a_wait)
 /* Runs in a time namespace.  Returns 0 if a wait of 1500 ms times out after at least 1500 ms. */
 static int wait_times_out(void)
 {
-	uint64_t start = r_now_ms();
+	uint64_t start = now_ms();
 	struct r_pair p;
 
 	if (r_pair(&p))
 		return 1;
 	if (rsm_intr_signal_wait(p.exp, 1500) != RSMERR_TIMEOUT)
 		return 2;
-	return r_now_ms() - start + 1 < 1500 ? 3 : 0;
+	return now_ms() - start + 1 < 1500 ? 3 : 0;
 }
 
 TEST(a_wait_lasts_as_long_as_it_should_where_the_clock_is_ahead_or_behind)
@@ -115,11 +115,11 @@ struct sleeper {
 static void *sleeper_main(void *arg)
 {
 	struct sleeper *s = arg;
-	uint64_t start = r_now_ms();
+	uint64_t start = now_ms();
 
 	__atomic_store_n(&s->tid, gettid(), __ATOMIC_RELEASE);
 	s->ret = rsm_intr_signal_wait(s->seg, R_WAIT_MS);
-	s->took = r_now_ms() - start;
+	s->took = now_ms() - start;
 	return NULL;
 }
 

@@ -573,13 +573,13 @@ static void leave_a_child(struct r_pair *p)
  */
 static int get_until_cut(struct r_pair *p)
 {
-	uint64_t end = r_now_ms() + R_SOON_MS;
+	uint64_t end = now_ms() + R_SOON_MS;
 	int ret;
 	char c;
 
 	do {
 		ret = rsm_memseg_import_get(p->imp, 0, &c, 1);
-	} while (ret == RSM_SUCCESS && r_now_ms() < end);
+	} while (ret == RSM_SUCCESS && now_ms() < end);
 	return ret;
 }
 

@@ -462,10 +462,10 @@ TEST_F(rdma, a_peer_that_stops_half_way_holds_up_nobody)
 	usleep(R_QUIET_MS * 1000);
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
 	EXPECT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p->exp, 0));
-	start = r_now_ms();
+	start = now_ms();
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p->exp, r_mem(R_SIZE), 0, R_SIZE));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p->exp));
-	EXPECT_GT(R_WAIT_MS, r_now_ms() - start);
+	EXPECT_GT(R_WAIT_MS, now_ms() - start);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(p->exp));
 	peer_close(&self->peer);
 	EXPECT_TRUE(queue_pairs_are(before));
@@ -482,9 +482,9 @@ TEST_F(rdma, who_does_not_answer_a_rebind_is_thrown_out)
 	ASSERT_EQ(RSM_SUCCESS, r_export(p));
 	ASSERT_EQ(RSM_SUCCESS, r_import(p, RSM_PERM_RDWR));
 	ASSERT_EQ(0, greet_well(&self->peer, p, &a));
-	start = r_now_ms();
+	start = now_ms();
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p->exp, m, 0, R_SIZE));
-	EXPECT_GT(2 * R_WAIT_MS, r_now_ms() - start);
+	EXPECT_GT(2 * R_WAIT_MS, now_ms() - start);
 	EXPECT_TRUE(peer_thrown_out(&self->peer, R_WAIT_MS));
 	/* The peer's key is invalid now.  A write may get no completion, so do not wait long. */
 	self->peer.patience_ms = 1000;

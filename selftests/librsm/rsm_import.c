@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* RSMAPI: imported segments, and their mappings. */
 #include "rsm_test.h"
+#include "proc.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -193,26 +194,12 @@ TEST_F(import, a_forked_child_has_no_mapping)
 	EXPECT_EQ('p', p->mem[R_PAGE]);
 }
 
-/* Returns the descriptor of /dev/rsm, or -1. */
-static int device_fd(void)
-{
-	struct stat at, device;
-	int fd;
-
-	if (stat("/dev/rsm", &device))
-		return -1;
-	for (fd = 0; fd < 256; fd++)
-		if (!fstat(fd, &at) && S_ISCHR(at.st_mode) && at.st_rdev == device.st_rdev)
-			return fd;
-	return -1;
-}
-
 /*
  * Let a file of R_SIZE zeros take the place of the library's descriptor.  Returns the descriptor.
  */
 static int replace_device(void)
 {
-	int fd = device_fd(), file = memfd_create("file", 0);
+	int fd = device_fd("/dev/rsm"), file = memfd_create("file", 0);
 
 	if (fd < 0 || ftruncate(file, R_SIZE) || dup2(file, fd) != fd)
 		return -1;

@@ -2,11 +2,12 @@
 // Copyright (c) The dat authors
 /* ioctls of /dev/rsm without the library, with arguments that the library never passes. */
 #include "rsm_test.h"
+#include "proc.h"
 
 #include <fcntl.h>
 #include <linux/memfd.h>
 
-#include "rsm_call.h"
+#include "rsm_raw.h"
 
 FIXTURE(raw) {
 	int		fd;
@@ -21,19 +22,6 @@ FIXTURE(raw) {
 	uint64_t	slots_offset;
 	uint64_t	slots_size;
 };
-
-/* Returns the number of the controller that this program is built for. */
-static uint32_t raw_ctlr(int fd)
-{
-	struct dat_rsm_ctlr arg = { .size = sizeof(arg) };
-
-	if (!r_rdma())
-		return DAT_RSM_LOOPBACK;
-	for (arg.ctlr = 1; !CALL(fd, CTLR, &arg); arg.ctlr++)
-		if (!strcmp(arg.name, r_ctlr()))
-			break;
-	return arg.ctlr;
-}
 
 static int raw_export(int fd, uint32_t ctlr, char *mem, uint32_t *id)
 {
@@ -715,9 +703,9 @@ TEST_F(raw, the_status_pages_are_for_reading)
  */
 static int soon(const volatile uint32_t *at, uint32_t old)
 {
-	uint64_t end = r_now_ms() + R_SOON_MS;
+	uint64_t end = now_ms() + R_SOON_MS;
 
-	while (*at == old && r_now_ms() < end)
+	while (*at == old && now_ms() < end)
 		usleep(1000);
 	return *at != old;
 }
@@ -902,21 +890,6 @@ static int objects(int fd)
 	return f ? n : -1;
 }
 
-/* Returns the number of KiB that are pinned for this process. */
-static long pinned(void)
-{
-	char line[256];
-	long kib = -1;
-	FILE *f = fopen("/proc/self/status", "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmPin: %ld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
-}
-
 /* RSM check: 68 */
 TEST_F_TIMEOUT(raw, noise_does_no_harm, 120)
 {
@@ -965,11 +938,11 @@ TEST_F_TIMEOUT(raw, noise_does_no_harm, 120)
 	TH_LOG("up to %d objects", most);
 	EXPECT_LT(10, most);
 	EXPECT_EQ(made, objects(self->fd));
-	EXPECT_LT(0, pinned());
+	EXPECT_LT(0, vm_pin_kb());
 	munmap((void *)self->slots, self->slots_size);
 	close(self->fd);
 	self->fd = -1;
-	EXPECT_EQ(0, pinned());
+	EXPECT_EQ(0, vm_pin_kb());
 }
 
 TEST_HARNESS_MAIN

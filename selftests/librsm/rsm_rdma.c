@@ -99,7 +99,7 @@ static void alarm_in_ms(unsigned int ms)
 /* RSM check: 27 */
 TEST_F(rdma, nodes_that_do_not_answer_are_unreachable)
 {
-	uint64_t start = r_now_ms();
+	uint64_t start = now_ms();
 	struct r_pair *p = &self->p;
 	void *imp = p;
 
@@ -111,7 +111,7 @@ TEST_F(rdma, nodes_that_do_not_answer_are_unreachable)
 		  rsm_memseg_import_connect(p->ctlr, NODE_DEAF, R_SEGID, 0600, &imp));
 	EXPECT_EQ(RSMERR_REMOTE_NODE_UNREACHABLE,
 		  rsm_memseg_import_connect(p->ctlr, NODE_GONE, R_SEGID, 0600, &imp));
-	EXPECT_GT(60000, r_now_ms() - start);
+	EXPECT_GT(60000, now_ms() - start);
 }
 
 /* RSM check: 27 */
@@ -170,9 +170,9 @@ static void open_and_close(volatile struct closes *c)
 		fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
 		if (fd < 0 || CALL(fd, OPEN, &o))
 			_exit(1);
-		start = r_now_ms();
+		start = now_ms();
 		close(fd);
-		ms = r_now_ms() - start;
+		ms = now_ms() - start;
 		if (ms > c->longest_ms)
 			c->longest_ms = ms;
 		c->count++;
@@ -206,10 +206,10 @@ TEST_F_TIMEOUT(rdma, files_are_closed_while_a_process_with_many_imports_ends, 24
 	while (closes->count < 2)
 		usleep(1000);
 	closes->longest_ms = 0;
-	start = r_now_ms();
+	start = now_ms();
 	kill(crowd, SIGKILL);
 	EXPECT_EQ(crowd, waitpid(crowd, NULL, 0));
-	ms = r_now_ms() - start;
+	ms = now_ms() - start;
 	/*
 	 * A close that waited for the exit may finish just after the exit: wait for two more
 	 * closes.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * RSMAPI over an RDMA adapter.  Each test has a segment of this node, and a peer, by which it can act
- * as a remote kernel (see rsm_peer.h).  Some nodes of the node table do not exist; their addresses
- * are in the network of v0.  Needs the virtual machine's adapter rxe0 on v0.
+ * RSMAPI over an RDMA adapter.  A test has a segment of this node, and a peer by which it can act as
+ * a remote kernel (see rsm_peer.h).  Some nodes of the node table do not exist; their addresses are
+ * in the network of v0.  Needs the virtual machine's adapter rxe0 on v0.
  */
 #ifndef RSM_RDMA_H
 #define RSM_RDMA_H
@@ -41,10 +41,10 @@ static inline int make_nodes(void)
 /* Wait until this machine has @n queue pairs.  Returns 0 on timeout. */
 static inline int queue_pairs_are(int n)
 {
-	uint64_t end = r_now_ms() + R_WAIT_MS;
+	uint64_t end = now_ms() + R_WAIT_MS;
 
 	while (rdma_count("qp") != n) {
-		if (r_now_ms() > end)
+		if (now_ms() > end)
 			return 0;
 		usleep(100000);
 	}

@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* Puts and gets through the ring of an import: their results, and their system calls. */
 #include "rsm_test.h"
+#include "noise.h"
 #include "marks.h"
 
 #include <fcntl.h>
@@ -58,14 +59,6 @@ FIXTURE_TEARDOWN(ring)
 	rsm_memseg_export_destroy(self->exp);
 	r_close(&self->p);
 	munmap(self->mem, BIG);
-}
-
-static unsigned long noise_state = 7;
-
-static uint64_t noise(void)
-{
-	noise_state = noise_state * 6364136223846793005UL + 1442695040888963407UL;
-	return noise_state >> 24;
 }
 
 static void noise_fill(char *at, size_t n)
@@ -271,7 +264,7 @@ TEST_F(ring, a_cut_during_a_stream_is_told_by_the_barrier)
 	rsm_memseg_import_set_mode(self->imp, RSM_BARRIER_MODE_EXPLICIT);
 	ASSERT_EQ(0, rsm_memseg_import_open_barrier(&self->barrier));
 	pthread_create(&t, NULL, unpublisher, self);
-	for (end = r_now_ms() + 500; r_now_ms() < end; x++)
+	for (end = now_ms() + 500; now_ms() < end; x++)
 		ASSERT_EQ(0, rsm_memseg_import_put64(self->imp, (off_t)(x % 1000 * 8), &x, 1));
 	pthread_join(t, &ret);
 	EXPECT_EQ(NULL, ret);

@@ -2,12 +2,15 @@
 // Copyright (c) The dat authors
 /* Rings of imports without the library: valid bounds, and invalid entries. */
 #include "rsm_test.h"
+#include "clock.h"
+#include "fault.h"
+#include "noise.h"
 #include "stops.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 
-#include "rsm_call.h"
+#include "rsm_raw.h"
 
 #define START	"/sys/module/dat_rsm/parameters/ring_start"
 
@@ -34,16 +37,6 @@ FIXTURE(raw) {
 	volatile struct dat_rsm_slot	*slots;
 	struct ring			r;
 };
-
-static uint32_t raw_ctlr(int fd)
-{
-	struct dat_rsm_ctlr arg = { .size = sizeof(arg) };
-
-	for (arg.ctlr = 1; !CALL(fd, CTLR, &arg); arg.ctlr++)
-		if (!strcmp(arg.name, r_ctlr()))
-			break;
-	return arg.ctlr;
-}
 
 static int raw_connect(struct _test_data_raw *self, uint32_t perm, struct ring *r)
 {
@@ -108,10 +101,7 @@ static void ring_unmap(struct ring *r)
 
 static uint64_t in_ms(int ms)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec + (uint64_t)ms * 1000000;
+	return now_ns() + (uint64_t)ms * 1000000;
 }
 
 static int ring_kick(struct ring *r, uint32_t index, uint64_t deadline)
@@ -227,13 +217,13 @@ TEST_F(raw, entries_are_where_the_kernel_says)
 TEST_F(raw, a_stop_and_a_continue_do_not_end_a_wait)
 {
 	struct ring *r = &self->r;
-	uint64_t start = r_now_ms();
+	uint64_t start = now_ms();
 	struct stops s;
 	int n;
 
 	ASSERT_EQ(0, stops_begin(&s));
 	EXPECT_EQ(DAT_RSM_TIMEOUT, ring_kick(r, r->tail, in_ms(STOPS_WAIT_MS)));
-	EXPECT_LE(STOPS_WAIT_MS, r_now_ms() - start + 1);
+	EXPECT_LE(STOPS_WAIT_MS, now_ms() - start + 1);
 	n = stops_end(&s);
 	EXPECT_LT(0, n);
 	EXPECT_GT(STOPS_MAX, n);
@@ -394,59 +384,32 @@ TEST_F(raw, whoever_writes_nonsense_loses_the_import)
 	EXPECT_EQ(0, ring_flush(&self->r));
 }
 
-static void set(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd >= 0)
-		write(fd, text, strlen(text));
-	close(fd);
-}
-
-/*
- * Open the file that selects which allocation of this process fails.  Returns the descriptor, or
- * -1.
- */
-static int faults_open(void)
-{
-	set("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
-	set("/sys/kernel/debug/failslab/verbose", "0");
-	set("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
-	set("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
-	set("/sys/kernel/debug/fail_page_alloc/min-order", "0");
-	set("/sys/kernel/debug/fail_page_alloc/verbose", "0");
-	return open("/proc/self/fail-nth", O_RDWR);
-}
-
 /*
  * Create the ring while the allocation @n fails.  *@reached: whether the ioctl made that many
  * allocations.
  */
-static int ring_make_failing(struct ring *r, int faults, unsigned int n, int *reached)
+static int ring_make_failing(struct ring *r, unsigned int n, int *reached)
 {
 	struct dat_rsm_ring arg = { .size = sizeof(arg), .id = r->id };
-	char text[16], left[16] = "";
-	int ret, len = snprintf(text, sizeof(text), "%u", n);
+	int ret;
 
-	pwrite(faults, text, (size_t)len, 0);
+	arm(n);
 	ret = CALL(r->fd, RING, &arg);
-	pread(faults, left, sizeof(left) - 1, 0);
-	pwrite(faults, "0", 1, 0);
-	*reached = atoi(left) == 0;
+	*reached = fired();
 	return ret;
 }
 
 TEST_F(raw, without_memory_there_is_no_ring_and_then_there_is)
 {
-	int ret = 0, reached = 1, faults = faults_open();
+	int ret = 0, reached = 1;
 	struct ring r;
 	unsigned int n;
 
-	if (faults < 0)
-		SKIP(return, "needs a kernel that can have allocations fail");
+	fault_setup();
+	NEED_FAULTS();
 	ASSERT_EQ(0, raw_connect(self, 0600, &r));
-	for (n = 1; reached && n < 1000; n++) {
-		ret = ring_make_failing(&r, faults, n, &reached);
+	for (n = 1; reached && n < MAX_NTH; n++) {
+		ret = ring_make_failing(&r, n, &reached);
 		/*
 		 * Fault injection may also hit copy_from_user() or copy_to_user() of the argument:
 		 * -EFAULT.
@@ -465,7 +428,6 @@ TEST_F(raw, without_memory_there_is_no_ring_and_then_there_is)
 	ASSERT_EQ(0, ring_open(&r));
 	EXPECT_EQ(0, ring_flush(&r));
 	ring_unmap(&r);
-	close(faults);
 }
 
 static int set_start(unsigned int start)
@@ -539,13 +501,13 @@ static void *signaller(void *arg)
 TEST_F(raw, waiting_has_an_end)
 {
 	struct sigaction sa = { .sa_handler = nothing };
-	uint64_t before = r_now_ms();
+	uint64_t before = now_ms();
 	pthread_t t, me = pthread_self();
 	struct ring *r = &self->r;
 
 	EXPECT_EQ(DAT_RSM_TIMEOUT, ring_kick(r, r->tail, 0));
 	EXPECT_EQ(DAT_RSM_TIMEOUT, ring_kick(r, r->tail, in_ms(R_QUIET_MS)));
-	EXPECT_LE(before + R_QUIET_MS, r_now_ms());
+	EXPECT_LE(before + R_QUIET_MS, now_ms());
 	sigaction(SIGUSR1, &sa, NULL);
 	pthread_create(&t, NULL, signaller, &me);
 	EXPECT_EQ(-EINTR, ring_kick(r, r->tail, DAT_RSM_FOREVER));
@@ -603,14 +565,6 @@ TEST_F(raw, who_waits_is_told_of_the_end)
 	EXPECT_EQ(DAT_RSM_CONN_ABORTED, ring_flush(&self->r));
 }
 
-static unsigned long noise_state = 1;
-
-static uint64_t noise(void)
-{
-	noise_state = noise_state * 6364136223846793005UL + 1442695040888963407UL;
-	return noise_state >> 24;
-}
-
 struct scribbler {
 	struct ring	*r;
 	int		end;
@@ -635,7 +589,7 @@ static void *scribble(void *arg)
 static int life_under_fire(struct _test_data_raw *self)
 {
 	struct scribbler s = { .end = 0 };
-	uint64_t end = r_now_ms() + 200;
+	uint64_t end = now_ms() + 200;
 	struct ring r;
 	pthread_t t;
 	int ret = 0;
@@ -644,7 +598,7 @@ static int life_under_fire(struct _test_data_raw *self)
 		return -1;
 	s.r = &r;
 	pthread_create(&t, NULL, scribble, &s);
-	while (ret != DAT_RSM_CONN_ABORTED && r_now_ms() < end) {
+	while (ret != DAT_RSM_CONN_ABORTED && now_ms() < end) {
 		ring_push(&r, &(struct dat_rsm_entry) {
 			.op = (uint32_t)(1 + noise() % 3), .length = (uint32_t)(noise() % 2 * 64),
 		});
@@ -700,8 +654,8 @@ TEST_F(raw, a_tail_that_goes_to_and_fro_does_no_harm)
 		ring_entry(&r, r.tail)->op = FLUSH;
 		s = (struct scribbler) { .r = &r };
 		pthread_create(&t, NULL, toggle, &s);
-		end = r_now_ms() + 100;
-		for (ret = 0; ret != DAT_RSM_CONN_ABORTED && r_now_ms() < end; )
+		end = now_ms() + 100;
+		for (ret = 0; ret != DAT_RSM_CONN_ABORTED && now_ms() < end; )
 			ret = ring_kick(&r, r.tail, 0);
 		__atomic_store_n(&s.end, 1, __ATOMIC_RELAXED);
 		pthread_join(t, NULL);
@@ -714,12 +668,12 @@ TEST_F(raw, a_tail_that_goes_to_and_fro_does_no_harm)
 TEST_F(raw, an_import_that_was_cut_gets_no_ring)
 {
 	struct dat_rsm_unpublish u = { .size = sizeof(u), .id = self->exp };
-	uint64_t end = r_now_ms() + R_WAIT_MS;
+	uint64_t end = now_ms() + R_WAIT_MS;
 	struct ring r;
 
 	ASSERT_EQ(0, raw_connect(self, 0600, &r));
 	ASSERT_EQ(0, CALL(self->fd, UNPUBLISH, &u));
-	while (r.slot->generation == r.generation && r_now_ms() < end)
+	while (r.slot->generation == r.generation && now_ms() < end)
 		;
 	EXPECT_EQ(DAT_RSM_CONN_ABORTED, ring_open(&r));
 }
@@ -805,9 +759,9 @@ static int poller_awake(int fd)
 
 static int poller_is(int fd, int awake)
 {
-	uint64_t end = r_now_ms() + R_WAIT_MS;
+	uint64_t end = now_ms() + R_WAIT_MS;
 
-	while (poller_awake(fd) != awake && r_now_ms() < end)
+	while (poller_awake(fd) != awake && now_ms() < end)
 		usleep(1000);
 	return poller_awake(fd) == awake;
 }
@@ -834,23 +788,23 @@ TEST_F(raw, there_is_one_poller_at_a_time)
 static int flush_by_the_rules(struct ring *r)
 {
 	const struct dat_rsm_entry flush = { .op = DAT_RSM_RING_FLUSH };
-	uint64_t end = r_now_ms() + R_WAIT_MS;
+	uint64_t end = now_ms() + R_WAIT_MS;
 	uint32_t index = ring_push(r, &flush);
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (r->status->flags & DAT_RSM_NEED_KICK)
 		ring_kick(r, 0, 0);
 	while ((int32_t)(r->status->done - index) <= 0)
-		if (r_now_ms() > end)
+		if (now_ms() > end)
 			return -ETIMEDOUT;
 	return 0;
 }
 
 static int ring_asks(struct ring *r, uint32_t flags)
 {
-	uint64_t end = r_now_ms() + R_WAIT_MS;
+	uint64_t end = now_ms() + R_WAIT_MS;
 
-	while (r->status->flags != flags && r_now_ms() < end)
+	while (r->status->flags != flags && now_ms() < end)
 		usleep(1000);
 	return r->status->flags == flags;
 }
@@ -862,13 +816,13 @@ static int ring_asks(struct ring *r, uint32_t flags)
  */
 static int ring_is_watched(struct ring *r)
 {
-	uint64_t end = r_now_ms() + R_WAIT_MS;
+	uint64_t end = now_ms() + R_WAIT_MS;
 
 	do {
 		if (flush_by_the_rules(r))
 			return 0;
 		usleep(1000);
-	} while (r->status->flags && r_now_ms() < end);
+	} while (r->status->flags && now_ms() < end);
 	return !r->status->flags;
 }
 

@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* What a process that uses RSM over loopback cannot do to unrelated processes. */
 #include "rsm_test.h"
+#include "proc.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -214,15 +215,6 @@ TEST_F(strangers, a_user_leaves_places_to_others)
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)NOBODY));
 }
 
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n = write(fd, text, strlen(text));
-
-	close(fd);
-	return n == (ssize_t)strlen(text) ? 0 : -1;
-}
-
 /*
  * Become NOBODY, and make a user namespace.  The parent maps its uids from @go on.  Returns the
  * number of imports of a second uid of the namespace while a first uid imports as much as it can.
@@ -285,14 +277,14 @@ TEST_F(strangers, all_uids_of_a_user_namespace_have_the_share_of_its_creator)
  */
 static void crowd(int ready)
 {
-	uint64_t begin = r_now_ms();
+	uint64_t begin = now_ms();
 	struct dat_rsm_connect c;
 	volatile char sum = 0;
 	int i, k, fd = rsm_file();
 	char *va, n;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (i = 0; i < CROWD_IMPORTS && r_now_ms() - begin < CROWD_MS; i++) {
+	for (i = 0; i < CROWD_IMPORTS && now_ms() - begin < CROWD_MS; i++) {
 		if (connect_to(fd, SEGID, DAT_RSM_READ, &c))
 			_exit(1);
 		for (k = 0; k < CROWD_MAPS; k++) {
@@ -354,7 +346,7 @@ TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 	struct dat_rsm_rebind b = { .size = sizeof(b), .id = self->exp, .length = R_SIZE };
 	volatile struct count *count;
 	pid_t pid[CROWD], other;
-	uint64_t begin = r_now_ms(), mapped, ms;
+	uint64_t begin = now_ms(), mapped, ms;
 	uint32_t start, during, imports = 0;
 	int i, ready[2];
 	char c;
@@ -380,14 +372,14 @@ TEST_F_TIMEOUT(strangers, others_publish_while_many_windows_are_zapped, 240)
 	}
 	while (!count->rounds)
 		usleep(1000);
-	mapped = r_now_ms() - begin;
+	mapped = now_ms() - begin;
 	start = count->rounds;
-	ms = r_now_ms();
-	for (i = 0; i < MOVES && (!i || r_now_ms() - ms < MOVES_MS); i++) {
+	ms = now_ms();
+	for (i = 0; i < MOVES && (!i || now_ms() - ms < MOVES_MS); i++) {
 		b.addr = (uintptr_t)self->mem + (i & 1 ? 0 : R_SIZE);
 		ASSERT_EQ(0, CALL(self->fd, REBIND, &b));
 	}
-	ms = r_now_ms() - ms;
+	ms = now_ms() - ms;
 	during = count->rounds - start;
 	TH_LOG("%u imports mapped in %lu ms; %u rounds in %lu ms of %d rebinds", imports, mapped,
 	       during, ms, i);
@@ -477,7 +469,7 @@ static int mapped_during_zap(int fd, const struct dat_rsm_connect *c, pid_t pid,
  */
 TEST_F_TIMEOUT(strangers, a_window_is_mapped_in_the_middle_of_anothers_zap, 120)
 {
-	uint64_t begin = r_now_ms();
+	uint64_t begin = now_ms();
 	volatile unsigned int *rounds;
 	struct dat_rsm_connect c;
 	int ret, proofs = 0, zaps = 0;
@@ -494,7 +486,7 @@ TEST_F_TIMEOUT(strangers, a_window_is_mapped_in_the_middle_of_anothers_zap, 120)
 	pid = fork();
 	if (!pid)
 		idle_rebinder(rounds);
-	while (proofs < PROOFS && r_now_ms() - begin < IDLE_MS && !waitpid(pid, &ret, WNOHANG)) {
+	while (proofs < PROOFS && now_ms() - begin < IDLE_MS && !waitpid(pid, &ret, WNOHANG)) {
 		ret = mapped_during_zap(self->fd, &c, pid, rounds);
 		ASSERT_LE(0, ret);
 		zaps += in_zap(pid);

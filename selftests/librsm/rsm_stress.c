@@ -156,7 +156,7 @@ TEST(many_importers_write_and_read_their_areas)
 	struct shared *s = shared_mem(sizeof(*s));
 	char *mem = shared_mem(R_SIZE);
 	unsigned long events = 0;
-	uint64_t end = r_now_ms() + RUN_MS;
+	uint64_t end = now_ms() + RUN_MS;
 	pid_t pid[WORKERS];
 	struct r_pair p;
 	int i;
@@ -164,7 +164,7 @@ TEST(many_importers_write_and_read_their_areas)
 	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, mem));
 	for (i = 0; i < WORKERS; i++)
 		pid[i] = worker(write_and_read, s, i);
-	while (r_now_ms() < end)
+	while (now_ms() < end)
 		events += rsm_intr_signal_wait(p.exp, 10) == RSM_SUCCESS;
 	stop(s);
 	for (i = 0; i < WORKERS; i++)
@@ -217,7 +217,7 @@ TEST(two_processes_answer_each_other)
 {
 	struct shared *s = shared_mem(sizeof(*s));
 	volatile uint64_t *mem = shared_mem(R_SIZE);
-	uint64_t n, last = ~0ULL, end = r_now_ms() + RUN_MS;
+	uint64_t n, last = ~0ULL, end = now_ms() + RUN_MS;
 	struct r_pair p;
 	void *back;
 	pid_t pid;
@@ -228,7 +228,7 @@ TEST(two_processes_answer_each_other)
 	ASSERT_EQ(RSM_SUCCESS,
 		  rsm_memseg_import_connect(p.ctlr, p.node, (rsm_memseg_id_t)mem[0], 0600, &back));
 	rsm_memseg_import_set_mode(back, RSM_BARRIER_MODE_EXPLICIT);
-	for (n = 1; r_now_ms() < end; n++) {
+	for (n = 1; now_ms() < end; n++) {
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(back, 64, &n, 1));
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(back, 0));
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_wait(p.exp, R_WAIT_MS));
@@ -422,7 +422,7 @@ TEST(importers_come_and_go_while_the_segment_changes)
 {
 	struct shared *s = shared_mem(sizeof(*s));
 	char *mem[2] = { shared_mem(R_SIZE), shared_mem(R_SIZE) };
-	uint64_t end = r_now_ms() + RUN_MS;
+	uint64_t end = now_ms() + RUN_MS;
 	unsigned long rounds = 0;
 	pid_t pid[WORKERS];
 	struct r_pair p;
@@ -431,7 +431,7 @@ TEST(importers_come_and_go_while_the_segment_changes)
 	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, mem[0]));
 	for (i = 0; i < WORKERS; i++)
 		pid[i] = worker(come_and_go, s, i);
-	for (n = 1; r_now_ms() < end || n < 8; n++) {
+	for (n = 1; now_ms() < end || n < 8; n++) {
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p.exp, mem[n % 2], 0, R_SIZE));
 		ASSERT_EQ(RSM_SUCCESS, rsm_intr_signal_post(p.exp, 0));
 		if (n % 4)
@@ -542,10 +542,10 @@ static int storing(const char *mem)
  */
 static int stored(const char *mem)
 {
-	uint64_t end = r_now_ms() + R_WAIT_MS;
+	uint64_t end = now_ms() + R_WAIT_MS;
 
 	while (storing(mem) < WORKERS / 2) {
-		if (r_now_ms() > end)
+		if (now_ms() > end)
 			return 0;
 		usleep(1000);
 	}
@@ -583,7 +583,7 @@ TEST(nobody_stores_in_memory_that_a_segment_has_left)
 {
 	struct shared *s = shared_mem(sizeof(*s));
 	char *mem[2] = { shared_mem(R_SIZE), shared_mem(R_SIZE) };
-	uint64_t end = r_now_ms() + RUN_MS;
+	uint64_t end = now_ms() + RUN_MS;
 	pid_t pid[WORKERS];
 	struct r_pair p;
 	int n;
@@ -592,7 +592,7 @@ TEST(nobody_stores_in_memory_that_a_segment_has_left)
 	memset(mem[1], BACK, R_SIZE);
 	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, mem[0]));
 	start_all(s, pid);
-	for (n = 1; r_now_ms() < end || n < 3; n++) {
+	for (n = 1; now_ms() < end || n < 3; n++) {
 		ASSERT_TRUE(stored(mem[(n - 1) % 2]));
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p.exp, mem[n % 2], 0, R_SIZE));
 		ASSERT_TRUE(taken_back(mem[(n - 1) % 2]));
@@ -607,7 +607,7 @@ TEST(nobody_stores_in_a_segment_that_was_withdrawn)
 {
 	struct shared *s = shared_mem(sizeof(*s));
 	char *mem = shared_mem(R_SIZE);
-	uint64_t end = r_now_ms() + RUN_MS;
+	uint64_t end = now_ms() + RUN_MS;
 	pid_t pid[WORKERS];
 	struct r_pair p;
 	int n;
@@ -615,7 +615,7 @@ TEST(nobody_stores_in_a_segment_that_was_withdrawn)
 	memset(mem, BACK, R_SIZE);
 	ASSERT_EQ(RSM_SUCCESS, export_shared(&p, s, mem));
 	start_all(s, pid);
-	for (n = 0; r_now_ms() < end || n < 3; n++) {
+	for (n = 0; now_ms() < end || n < 3; n++) {
 		ASSERT_TRUE(stored(mem));
 		if (n % 2) {
 			ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(p.exp));
@@ -639,14 +639,14 @@ TEST(nobody_stores_in_a_segment_that_was_withdrawn)
 TEST(nobody_stores_in_memory_of_an_exporter_that_was_killed)
 {
 	struct shared *s = shared_mem(sizeof(*s));
-	uint64_t end = r_now_ms() + RUN_MS;
+	uint64_t end = now_ms() + RUN_MS;
 	pid_t exporter, pid[WORKERS];
 	int n;
 
 	victim_mem = shared_mem(R_SIZE);
 	memset(victim_mem, BACK, R_SIZE);
 	start_all(s, pid);
-	for (n = 0; r_now_ms() < end || n < 3; n++) {
+	for (n = 0; now_ms() < end || n < 3; n++) {
 		exporter = worker(victim, s, 0);
 		ASSERT_TRUE(stored(victim_mem));
 		kill(exporter, SIGKILL);
@@ -811,9 +811,9 @@ TEST(a_vector_that_is_stuck_holds_up_no_rebind)
 				     .iovec = vec.v };
 	ASSERT_EQ(0, pthread_create(&t, NULL, vector_thread, &vec));
 	ASSERT_EQ(1, poll(&pfd, 1, R_WAIT_MS));
-	start = r_now_ms();
+	start = now_ms();
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(p.exp, other, 0, R_SIZE));
-	EXPECT_LT(r_now_ms() - start, SPENT_MS);
+	EXPECT_LT(now_ms() - start, SPENT_MS);
 	close(pfd.fd);
 	pthread_join(t, NULL);
 	EXPECT_EQ(RSM_SUCCESS, vec.ret);

@@ -25,12 +25,12 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rsmapi.h>
 
 #include "kselftest_harness.h"
+#include "clock.h"
 
 #ifdef R_RDMA
 /*
@@ -262,14 +262,6 @@ static inline int r_drain(struct r_pair *p)
 	ret = rsm_memseg_import_disconnect(p->imp);
 	p->imp = NULL;
 	return ret ? ret : r_import(p, RSM_PERM_RDWR);
-}
-
-static inline uint64_t r_now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
 #endif /* RSM_TEST_H */

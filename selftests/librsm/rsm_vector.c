@@ -448,9 +448,9 @@ TEST_F(vector, a_cut_import_is_told_at_once)
 			list_init(self);
 		}
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(self->p.exp));
-		start = r_now_ms();
+		start = now_ms();
 		EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_memseg_import_putv(&self->sg));
-		took = r_now_ms() - start;
+		took = now_ms() - start;
 		best = took < best ? took : best;
 		EXPECT_EQ(N, self->sg.io_residual_count);
 		EXPECT_TRUE(r_all(self->p.mem, 0, R_SIZE));

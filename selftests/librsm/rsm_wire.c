@@ -184,18 +184,18 @@ TEST_F_TIMEOUT(wire, strangers_who_connect_speak_and_never_finish_hold_up_nobody
 	uint64_t begin, patience;
 
 	ASSERT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
-	begin = r_now_ms();
+	begin = now_ms();
 	import_and_use(_metadata, &self->p);
-	patience = PATIENCE * (r_now_ms() - begin);
+	patience = PATIENCE * (now_ms() - begin);
 	if (patience < PATIENCE_MS)
 		patience = PATIENCE_MS;
 	ASSERT_EQ(0, strangers(self));
-	begin = r_now_ms();
+	begin = now_ms();
 	import_and_use(_metadata, &self->p);
 	/* Cuts the first import. */
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(self->p.exp));
-	EXPECT_GE(patience, r_now_ms() - begin);
-	TH_LOG("%u ms, limit %u ms", (unsigned int)(r_now_ms() - begin), (unsigned int)patience);
+	EXPECT_GE(patience, now_ms() - begin);
+	TH_LOG("%u ms, limit %u ms", (unsigned int)(now_ms() - begin), (unsigned int)patience);
 }
 
 /* Ask @n times as a node of the table, and wait for no answer. */

@@ -15,11 +15,11 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "clock.h"
 #include "memcg.h"
 #include "roce_peer.h"
 
@@ -128,14 +128,6 @@ static uint32_t next(struct t_evd *evd)
 	struct dat_eqe eqe;
 
 	return t_event(evd, T_WAIT_MS, &eqe) ? eqe.type : 0;
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
 static int request(FIXTURE_DATA(backlog) *self, int i)

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "clock.h"
 
 #define LONG_US		DAT_MAX_SPIN_US
 #define SPIN_US		1000
@@ -30,14 +30,6 @@ static int busy_poll(const struct t_evd *evd, uint32_t spin_us)
 	struct dat_evd_poll arg = { .size = sizeof(arg), .id = evd->id, .spin_us = spin_us };
 
 	return t_ioctl(evd->f->fd, DAT_IOC_EVD_POLL, &arg);
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
 /* Returns the number after @what in the EVD's line of fdinfo, or -1. */

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "clock.h"
 #include "sleeps.h"
 #include "stops.h"
 
@@ -32,21 +32,6 @@ FIXTURE_SETUP(evd)
 FIXTURE_TEARDOWN(evd)
 {
 	t_close(&self->f);
-}
-
-static int post(struct t_evd *evd, uint64_t cookie)
-{
-	struct dat_evd_post arg = { .size = sizeof(arg), .id = evd->id, .cookie = cookie };
-
-	return t_ioctl(evd->f->fd, DAT_IOC_EVD_POST, &arg);
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
 struct waiter {
@@ -84,7 +69,7 @@ TEST_F(evd, a_software_event_comes_with_its_cookie)
 {
 	struct dat_eqe eqe;
 
-	ASSERT_EQ(0, post(&self->evd, 0x123456789abcULL));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 0x123456789abcULL));
 	ASSERT_EQ(1, t_event(&self->evd, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_SOFTWARE, eqe.type);
 	EXPECT_EQ(0x123456789abcULL, eqe.cookie);
@@ -93,7 +78,7 @@ TEST_F(evd, a_software_event_comes_with_its_cookie)
 TEST_F(evd, a_past_deadline_never_sleeps)
 {
 	EXPECT_EQ(-ETIMEDOUT, t_evd_wait(&self->evd, 1, 0));
-	ASSERT_EQ(0, post(&self->evd, 1));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 1));
 	EXPECT_EQ(0, t_evd_wait(&self->evd, 1, 0));
 }
 
@@ -122,11 +107,11 @@ TEST_F_TIMEOUT(evd, a_waiter_wakes_when_its_threshold_is_reached, 60)
 	struct waiter w;
 
 	waiter_start(&w, &self->evd, 3);
-	ASSERT_EQ(0, post(&self->evd, 1));
-	ASSERT_EQ(0, post(&self->evd, 2));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 1));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 2));
 	usleep(200000);
 	EXPECT_EQ(1, w.ret);
-	ASSERT_EQ(0, post(&self->evd, 3));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 3));
 	EXPECT_EQ(0, waiter_end(&w));
 }
 
@@ -141,17 +126,17 @@ TEST_F_TIMEOUT(evd, a_waiter_sleeps_on_while_events_are_fewer_than_its_threshold
 	long before;
 
 	/* One event is queued before the wait begins. */
-	ASSERT_EQ(0, post(&self->evd, 1));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 1));
 	waiter_start(&w, &self->evd, 4);
 	before = sleeps_of(&w.tid, T_WAIT_MS);
 	ASSERT_LT(0, before);
-	ASSERT_EQ(0, post(&self->evd, 2));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 2));
 	usleep(200000);
-	ASSERT_EQ(0, post(&self->evd, 3));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 3));
 	usleep(200000);
 	EXPECT_EQ(before, sleeps_of(&w.tid, T_WAIT_MS));
 	EXPECT_EQ(1, w.ret);
-	ASSERT_EQ(0, post(&self->evd, 4));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 4));
 	EXPECT_EQ(0, waiter_end(&w));
 }
 
@@ -163,7 +148,7 @@ TEST_F_TIMEOUT(evd, the_second_waiter_gets_EBUSY, 60)
 	waiter_start(&w, &self->evd, 1);
 	EXPECT_EQ(-EBUSY, t_evd_wait(&self->evd, 1, 100));
 	EXPECT_EQ(-EBUSY, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
-	ASSERT_EQ(0, post(&self->evd, 1));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 1));
 	EXPECT_EQ(0, waiter_end(&w));
 	EXPECT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, self->evd.id));
 }
@@ -207,7 +192,7 @@ TEST_F(evd, a_signal_is_EINTR_and_takes_nothing)
 	struct dat_eqe eqe;
 
 	sigaction(SIGALRM, &sa, NULL);
-	ASSERT_EQ(0, post(&self->evd, 5));
+	ASSERT_EQ(0, t_post_soft(&self->evd, 5));
 	ualarm(200000, 0);
 	EXPECT_EQ(-EINTR, t_evd_wait(&self->evd, 2, T_WAIT_MS));
 	ASSERT_EQ(1, t_event(&self->evd, T_WAIT_MS, &eqe));
@@ -269,14 +254,14 @@ TEST_F(evd, software_events_find_a_full_queue_ENOSPC_and_no_overflow)
 	int i;
 
 	for (i = 0; i < 8; i++)
-		ASSERT_EQ(0, post(&self->evd, i));
-	EXPECT_EQ(-ENOSPC, post(&self->evd, 8));
+		ASSERT_EQ(0, t_post_soft(&self->evd, i));
+	EXPECT_EQ(-ENOSPC, t_post_soft(&self->evd, 8));
 	EXPECT_EQ(0, t_event(&self->async, T_QUIET_MS, &eqe));
 	for (i = 0; i < 8; i++) {
 		ASSERT_EQ(1, t_event(&self->evd, T_WAIT_MS, &eqe));
 		EXPECT_EQ(i, eqe.cookie);
 	}
-	EXPECT_EQ(0, post(&self->evd, 8));
+	EXPECT_EQ(0, t_post_soft(&self->evd, 8));
 }
 
 /* A pair whose ep[0] reports receive completions to @small, an EVD of eight entries. */
@@ -366,7 +351,7 @@ TEST_F_TIMEOUT(evd, an_overflow_after_room_for_software_events_is_another, 60)
 	for (i = 0; i < 8; i++)
 		ASSERT_EQ(1, t_event(&t.small, T_WAIT_MS, &eqe));
 	for (i = 0; i < 8; i++)
-		ASSERT_EQ(0, post(&t.small, i));
+		ASSERT_EQ(0, t_post_soft(&t.small, i));
 	ASSERT_EQ(1, t_event(&t.p.evd[1], T_WAIT_MS, &eqe));
 	ASSERT_EQ(DAT_EV_DISCONNECTED, eqe.type);
 	for (i = 0; i < 2; i++)

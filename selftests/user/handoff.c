@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "clock.h"
 
 #ifndef RACE_S
 #define RACE_S		4	/* shortest time of a race in seconds */
@@ -42,14 +42,6 @@ static int query(struct t_file *f, uint32_t cr, struct dat_cr_query *arg)
 {
 	*arg = (struct dat_cr_query) { .size = sizeof(*arg), .id = cr };
 	return t_ioctl(f->fd, DAT_IOC_CR_QUERY, arg);
-}
-
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
 /* A file with a listener and no endpoints.  @to: qualifier that play() hands requests to. */
@@ -389,14 +381,14 @@ TEST_F_TIMEOUT(handoff, races_with_the_close_of_the_receiver, 300)
 {
 	unsigned long opened = 0, given = 0, kept = 0;
 	struct t_pair *p = &self->p;
-	double end = seconds() + RACE_S;
+	double end = now_s() + RACE_S;
 	pthread_t thread;
 	struct t_ep out;
 	void *bad;
 
 	stop = 0;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, fickle, &opened));
-	while (seconds() < end) {
+	while (now_s() < end) {
 		uint32_t cr;
 		int ret;
 
@@ -437,10 +429,10 @@ static void *give(void *arg)
 TEST_F_TIMEOUT(handoff, races_with_the_close_of_the_giver, 300)
 {
 	struct t_pair *p = &self->p;
-	double end = seconds() + RACE_S;
+	double end = now_s() + RACE_S;
 	unsigned int given = 0, kept = 0;
 
-	while (seconds() < end) {
+	while (now_s() < end) {
 		struct dat_ia_close close_arg = { .size = sizeof(close_arg) };
 		struct listener l;
 		struct giver g = { .f = &l.f };
@@ -529,7 +521,7 @@ TEST_F_TIMEOUT(handoff, races_with_accept_and_reject, 300)
 {
 	struct t_pair *p = &self->p;
 	struct claim c = { .p = p };
-	double end = seconds() + RACE_S;
+	double end = now_s() + RACE_S;
 	unsigned int won[4] = { 0 };
 	pthread_t thread[2];
 	struct t_ep out;
@@ -539,7 +531,7 @@ TEST_F_TIMEOUT(handoff, races_with_accept_and_reject, 300)
 	pthread_barrier_init(&c.done, NULL, 3);
 	ASSERT_EQ(0, pthread_create(&thread[0], NULL, hand_on, &c));
 	ASSERT_EQ(0, pthread_create(&thread[1], NULL, accept_it, &c));
-	while (seconds() < end) {
+	while (now_s() < end) {
 		ASSERT_EQ(0, ask(p, &out, T_QUAL));
 		c.cr = next_cr(&p->cr, T_WAIT_MS);
 		ASSERT_NE(0, c.cr);
@@ -592,10 +584,10 @@ static void *play(void *arg)
 TEST_F_TIMEOUT(handoff, to_and_fro_ends_with_the_files, 300)
 {
 	struct t_pair *p = &self->p;
-	double end = seconds() + RACE_S;
+	double end = now_s() + RACE_S;
 	int i, rounds;
 
-	for (rounds = 0; seconds() < end; rounds++) {
+	for (rounds = 0; now_s() < end; rounds++) {
 		struct listener l[2];
 		pthread_t thread[2];
 		struct t_ep out[4];

@@ -8,33 +8,9 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "ioctl_test.h"
 
-FIXTURE(ids) {
-	struct t_file f;
-	uint32_t pz;
-	struct t_evd evd;
-	struct t_ep ep;
-};
-
-FIXTURE_SETUP(ids)
-{
-	ASSERT_EQ(0, t_open(&self->f));
-	ASSERT_EQ(0, t_pz(&self->f, &self->pz));
-	ASSERT_EQ(0, t_evd(&self->f, T_STREAM_ALL, 8, &self->evd));
-	ASSERT_EQ(0, t_ep(&self->f, self->pz, &self->evd, 0, 1, &self->ep));
-}
-
-FIXTURE_TEARDOWN(ids)
-{
-	t_close(&self->f);
-}
-
-#define EXPECT_ERR(err, CMD, ...) do {						\
-	typeof(__VA_ARGS__) _arg = __VA_ARGS__;					\
-	_arg.size = sizeof(_arg);						\
-	EXPECT_EQ(-(err), t_ioctl(self->f.fd, DAT_IOC_##CMD, &_arg))		\
-		TH_LOG("%s", #__VA_ARGS__);					\
-} while (0)
+IOCTL_FIXTURE(ids)
 
 static void expect_enoent_of_objects(struct __test_metadata *_metadata,
 				     FIXTURE_DATA(ids) *self, uint32_t bad)

@@ -11,11 +11,11 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "clock.h"
 
 FIXTURE(life) {
 	struct t_pair p;
@@ -205,14 +205,6 @@ TEST_F_TIMEOUT(life, a_part_of_a_mapping_can_be_unmapped, 60)
 	EXPECT_EQ(1024, ((struct dat_evd_status *)m.va)->tail);
 }
 
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
 static volatile int stop;
 
 static void *mapper(void *arg)
@@ -259,7 +251,7 @@ TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 	stop = 0;
 	ASSERT_EQ(0, pthread_create(&thread[0], NULL, kicker, self));
 	ASSERT_EQ(0, pthread_create(&thread[1], NULL, mapper, self));
-	end = seconds() + 5;
+	end = now_s() + 5;
 	do {
 		ASSERT_EQ(0, t_srq(&p->f, p->pz, 8, &srq));
 		for (i = 0; i < 2; i++)
@@ -273,12 +265,12 @@ TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 			t_send(&ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 64);
 		}
 		usleep(rand() % 5000);
-		begun = seconds();
+		begun = now_s();
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep[rounds % 2].id));
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep[!(rounds % 2)].id));
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
 		/* t_free() must not wait for retransmissions of the connection manager. */
-		ASSERT_GT(10, seconds() - begun) TH_LOG("round %d", rounds);
+		ASSERT_GT(10, now_s() - begun) TH_LOG("round %d", rounds);
 		for (i = 0; i < 2; i++) {
 			t_unmap(&ep[i].submit);
 			t_unmap(&ep[i].status);
@@ -288,7 +280,7 @@ TEST_F_TIMEOUT(life, freeing_under_kicks_and_maps, 240)
 		while (t_event(&p->evd[1], 0, &eqe))
 			;
 		rounds++;
-	} while (seconds() < end);
+	} while (now_s() < end);
 	stop = 1;
 	for (i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
@@ -361,13 +353,13 @@ TEST_F_TIMEOUT(life, signals_do_not_end_an_IA_OPEN, 120)
 	for (i = 0; i < VMAS; i++)
 		ASSERT_EQ(0, mprotect(p + 2 * i * page, page, PROT_NONE));
 	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_ADAPTER, &adapter));
-	begun = seconds();
+	begun = now_s();
 	ASSERT_EQ(0, open_once(adapter.name));
 	/*
 	 * The timer's interval is three times as long as a call.  So about every third call is
 	 * interrupted, and the restarted call has time to finish.
 	 */
-	timer.it_interval.tv_usec = 1 + (seconds() - begun) * 3e6;
+	timer.it_interval.tv_usec = 1 + (now_s() - begun) * 3e6;
 	timer.it_value = timer.it_interval;
 	ASSERT_GT(1000000, timer.it_interval.tv_usec);
 	sigaction(SIGALRM, &sa, NULL);

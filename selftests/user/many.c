@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "clock.h"
 
 #define EPS		65536
 #define MAX_MAPPINGS	100	/* limit of this test; Linux allows 65,530 */
@@ -54,14 +54,6 @@ static int lines_of(int fd, const char *type)
 	if (f)
 		fclose(f);
 	return n;
-}
-
-static long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static long available_kib(void)

@@ -18,47 +18,11 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "proc.h"
 
 #define NOBODY		65534
 #define DEEP		4096	/* receives of a long queue */
 #define QUEUE_MEMORY	64	/* default of the parameter "queue_memory", in MiB */
-
-/* Returns the number after @key in a /proc file, or -1. */
-static long proc_number(const char *path, const char *key)
-{
-	char line[256];
-	long n = -1;
-	FILE *f = fopen(path, "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)) &&
-		    sscanf(line + strlen(key), "%*[: \t]%ld", &n) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-static long vm_pin_kb(void)
-{
-	return proc_number("/proc/self/status", "VmPin");
-}
-
-/*
- * Returns the number of pinned pages in the whole system.  First writes to stat_refresh, which
- * makes each CPU add its own counts to the totals in /proc/vmstat.
- */
-static long pinned_pages(void)
-{
-	FILE *f = fopen("/proc/sys/vm/stat_refresh", "w");
-
-	if (f) {
-		fputs("1\n", f);
-		fclose(f);
-	}
-	return proc_number("/proc/vmstat", "nr_foll_pin_acquired") -
-	       proc_number("/proc/vmstat", "nr_foll_pin_released");
-}
 
 FIXTURE(memlock) {
 	struct t_file f;
@@ -324,15 +288,6 @@ static int second_uid(int ready, int go)
 		usleep(100000);
 	}
 	return 3;
-}
-
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n = write(fd, text, strlen(text));
-
-	close(fd);
-	return n == (ssize_t)strlen(text) ? 0 : -1;
 }
 
 /* A user may have many subordinate uids, as the user of a container has. */

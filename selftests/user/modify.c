@@ -7,25 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "clock.h"
 
 #ifndef RACE_S
 #define RACE_S		4	/* shortest time of a race in seconds */
 #endif
 #define STREAMS		(DAT_STREAM_DTO | DAT_STREAM_CONNECTION)
 #define DISCONNECTED	11	/* value of DAT_EP_STATE */
-
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
 
 FIXTURE(modify) {
 	struct t_pair p;
@@ -150,13 +142,6 @@ static int call_sealed(struct t_file *f, unsigned long nr, const void *arg, size
 
 #define SEALED(f, nr, arg) call_sealed(f, DAT_IOC_##nr, &(arg), sizeof(arg))
 
-static int post_soft(struct t_evd *evd, uint64_t cookie)
-{
-	struct dat_evd_post arg = { .size = sizeof(arg), .id = evd->id, .cookie = cookie };
-
-	return t_ioctl(evd->f->fd, DAT_IOC_EVD_POST, &arg);
-}
-
 /* Post a receive to @rq unless @rq is NULL, and send a message from @from to ep[0]. */
 static int message(struct t_pair *p, struct t_queue *rq, struct t_ep *from)
 {
@@ -209,9 +194,9 @@ TEST_F(modify, an_EVD_whose_answer_cannot_be_given_is_as_it_was)
 	struct dat_evd_resize arg = { .size = sizeof(arg), .id = self->soft.id, .qlen = 500 };
 	struct dat_eqe eqe;
 
-	ASSERT_EQ(0, post_soft(&self->soft, 1));
+	ASSERT_EQ(0, t_post_soft(&self->soft, 1));
 	EXPECT_EQ(-EFAULT, SEALED(&self->p.f, EVD_RESIZE, arg));
-	ASSERT_EQ(0, post_soft(&self->soft, 2));
+	ASSERT_EQ(0, t_post_soft(&self->soft, 2));
 	ASSERT_EQ(1, t_event(&self->soft, 0, &eqe));
 	EXPECT_EQ(1, eqe.cookie);
 	ASSERT_EQ(1, t_event(&self->soft, 0, &eqe));
@@ -229,7 +214,7 @@ TEST_F(modify, a_CNO_whose_answer_cannot_be_given_stays_triggered)
 	attach.cno = cno.id;
 	wait.id = cno.id;
 	ASSERT_EQ(0, t_ioctl(f->fd, DAT_IOC_EVD_MODIFY_CNO, &attach));
-	ASSERT_EQ(0, post_soft(&self->soft, 1));
+	ASSERT_EQ(0, t_post_soft(&self->soft, 1));
 	EXPECT_EQ(-EFAULT, SEALED(f, CNO_WAIT, wait));
 	EXPECT_EQ(0, t_ioctl(f->fd, DAT_IOC_CNO_WAIT, &wait));
 	EXPECT_EQ(-ETIMEDOUT, t_ioctl(f->fd, DAT_IOC_CNO_WAIT, &wait));
@@ -421,7 +406,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 30
 	struct t_pair *p = &self->p;
 	struct job j = { .p = p, .id = p->ep[0].id, .type = DAT_OBJ_EP, .scribble = 1 };
 	unsigned int accepted = 0, refused = 0, broken = 0;
-	double end = seconds() + RACE_S;
+	double end = now_s() + RACE_S;
 	struct dat_eqe eqe;
 	pthread_t t[4];
 	int ret;
@@ -432,7 +417,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_is_accepted_kicked_posted_to_and_reset, 30
 	start(_metadata, &t[1], changer, &j);
 	start(_metadata, &t[2], kicker, &p->f);
 	start(_metadata, &t[3], mapper, &j);
-	while (seconds() < end || !accepted || !j.done) {
+	while (now_s() < end || !accepted || !j.done) {
 		ASSERT_EQ(0, t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0));
 		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
 		ret = t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0);
@@ -463,7 +448,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 	struct job j = { .p = p, .id = p->ep[0].id, .type = DAT_OBJ_EP, .evd = p->evd[0] };
 	struct dat_ep_modify arg = modify_arg(p, p->ep[0].id, &p->evd[0], 9, 9);
 	unsigned int connected = 0, refused = 0;
-	double end = seconds() + RACE_S;
+	double end = now_s() + RACE_S;
 	struct dat_eqe eqe;
 	pthread_t t[2];
 	int ret;
@@ -471,7 +456,7 @@ TEST_F_TIMEOUT(modify, an_EP_while_it_connects_and_it_works_in_the_end, 300)
 	stop = 0;
 	start(_metadata, &t[0], changer, &j);
 	start(_metadata, &t[1], kicker, &p->f);
-	while (seconds() < end || !connected) {
+	while (now_s() < end || !connected) {
 		/* No listener exists at this qualifier, so the connection is rejected. */
 		ret = t_connect(&p->f, &p->ep[0], T_QUAL + 1, NULL, 0);
 		ASSERT_TRUE(!ret || ret == -EISCONN) TH_LOG("%d", ret);
@@ -500,11 +485,11 @@ TEST_F_TIMEOUT(modify, objects_that_are_being_freed, 300)
 {
 	static const uint32_t types[] = { DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_EVD };
 	struct t_pair *p = &self->p;
-	double end = seconds() + RACE_S;
+	double end = now_s() + RACE_S;
 	unsigned int rounds = 0, done = 0;
 	int ret;
 
-	while (seconds() < end) {
+	while (now_s() < end) {
 		struct job j = { .p = p, .type = types[rounds % 3] };
 		struct t_srq srq;
 		pthread_t t[3];
@@ -596,7 +581,7 @@ TEST_F_TIMEOUT(modify, an_SRQ_while_messages_arrive, 300)
 	struct t_pair *p = &self->p;
 	struct supplier s = { .p = p };
 	struct job j = { .p = p };
-	double end = seconds() + RACE_S;
+	double end = now_s() + RACE_S;
 	unsigned int n = 0, first;
 	struct t_srq srq;
 	struct t_ep in;
@@ -614,7 +599,7 @@ TEST_F_TIMEOUT(modify, an_SRQ_while_messages_arrive, 300)
 	start(_metadata, &t[1], kicker, &p->f);
 	start(_metadata, &t[2], mapper, &j);
 	start(_metadata, &t[3], low_watermark, &s);
-	while (seconds() < end || !s.resized) {
+	while (now_s() < end || !s.resized) {
 		ASSERT_EQ(0, message(p, NULL, &p->ep[1])) TH_LOG("message %u", n);
 		n++;
 	}
@@ -639,7 +624,7 @@ static void *numbers(void *arg)
 	int ret;
 
 	while (!stop) {
-		ret = post_soft(s->evd, s->n);
+		ret = t_post_soft(s->evd, s->n);
 		if (!ret)
 			s->n++;
 		else if (ret != -ENOSPC)
@@ -671,7 +656,7 @@ TEST_F_TIMEOUT(modify, an_EVD_while_events_arrive, 300)
 	struct poster s = { .evd = &self->soft };
 	struct job j = { .p = &self->p, .id = self->soft.id };
 	unsigned int want = 0, resized = 0, refused = 0;
-	double end = seconds() + RACE_S;
+	double end = now_s() + RACE_S;
 	struct dat_eqe eqe;
 	pthread_t t[3];
 	int ret;
@@ -680,7 +665,7 @@ TEST_F_TIMEOUT(modify, an_EVD_while_events_arrive, 300)
 	start(_metadata, &t[0], numbers, &s);
 	start(_metadata, &t[1], waiter, &s);
 	start(_metadata, &t[2], mapper, &j);
-	while (seconds() < end || !resized) {
+	while (now_s() < end || !resized) {
 		ret = evd_resize(&self->soft, 1 << rand() % 7);
 		ASSERT_TRUE(!ret || ret == -ENOSPC || ret == -EBUSY) TH_LOG("%d", ret);
 		ret ? refused++ : resized++;

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "clock.h"
 #include "rdma_count.h"
 
 #define ID_GUESSES	4	/* the kernel assigns ids in sequence */
@@ -43,14 +43,6 @@ static void *guesser(void *arg)
 			t_free(f, DAT_OBJ_SRQ, last_id + i);
 		}
 	return NULL;
-}
-
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
 FIXTURE(race) {
@@ -125,14 +117,14 @@ static void *resizer(void *arg)
 TEST_F_TIMEOUT(race, resizing_an_object_that_is_being_made, 120)
 {
 	struct t_pair *p = &self->p;
-	double end = seconds() + 3;
+	double end = now_s() + 3;
 	unsigned int made = 0;
 	pthread_t thread;
 
 	ASSERT_EQ(0, t_pair_connect(p));
 	last_id = p->psp;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, resizer, &p->f));
-	while (seconds() < end) {
+	while (now_s() < end) {
 		struct dat_evd_create evd = {
 			.size = sizeof(evd), .streams = DAT_STREAM_SOFTWARE, .qlen = LONG_RING,
 		};
@@ -166,7 +158,7 @@ TEST_F_TIMEOUT(race, resizing_an_object_that_is_being_made, 120)
 TEST_F_TIMEOUT(race, freeing_an_object_that_is_being_made, 120)
 {
 	struct t_pair *p = &self->p;
-	double end = seconds() + 3;
+	double end = now_s() + 3;
 	pthread_t thread[2];
 	unsigned int made = 0, i;
 
@@ -174,7 +166,7 @@ TEST_F_TIMEOUT(race, freeing_an_object_that_is_being_made, 120)
 	last_id = p->psp;
 	ASSERT_EQ(0, pthread_create(&thread[0], NULL, guesser, &p->f));
 	ASSERT_EQ(0, pthread_create(&thread[1], NULL, kicker, &p->f));
-	while (seconds() < end) {
+	while (now_s() < end) {
 		struct dat_ep_create ep = {
 			.size = sizeof(ep), .pz = p->pz, .max_recv = 1, .max_request = 1,
 		};
@@ -286,11 +278,11 @@ static void *withdraw(void *arg)
 TEST_F_TIMEOUT(race, accepting_a_request_that_is_being_withdrawn, 300)
 {
 	struct t_pair *p = &self->p;
-	double end = seconds() + 6;
+	double end = now_s() + 6;
 	unsigned int established = 0, failed = 0;
 	struct dat_eqe eqe;
 
-	while (seconds() < end) {
+	while (now_s() < end) {
 		unsigned int count[16];
 		struct withdrawal w = { .f = &p->f };
 		pthread_t thread;
@@ -343,13 +335,13 @@ TEST_F_TIMEOUT(race, closing_while_posting, 300)
 {
 	struct dat_ia_close close_arg = { .size = sizeof(close_arg) };
 	unsigned int count[16], i;
-	double end = seconds() + 6;
+	double end = now_s() + 6;
 	pthread_t thread[2];
 	struct t_pair p;
 
 	/* The new pair needs the qualifier T_QUAL, so free the listener of the fixture. */
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
-	while (seconds() < end) {
+	while (now_s() < end) {
 		ASSERT_EQ(0, t_pair_open(&p));
 		ASSERT_EQ(0, t_pair_connect(&p));
 		ASSERT_EQ(0, t_disconnect(&p.f, &p.ep[0], 0));

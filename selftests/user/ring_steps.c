@@ -81,13 +81,6 @@ static struct dat_ep_modify ep_step(FIXTURE_DATA(steps) *self, uint32_t step, ui
 	return arg;
 }
 
-static int post(FIXTURE_DATA(steps) *self, uint64_t cookie)
-{
-	struct dat_evd_post arg = { .size = sizeof(arg), .id = self->evd.id, .cookie = cookie };
-
-	return t_ioctl(self->f.fd, DAT_IOC_EVD_POST, &arg);
-}
-
 TEST_F(steps, nothing_prepared_is_nothing_to_commit)
 {
 	int ret;
@@ -110,7 +103,7 @@ TEST_F(steps, an_evd_goes_on_in_what_was_mapped_before)
 	int ret, i;
 
 	for (i = 0; i < 5; i++)
-		ASSERT_EQ(0, post(self, i));
+		ASSERT_EQ(0, t_post_soft(&self->evd, i));
 	arg = evd_step(self, DAT_RING_PREPARE, 100, &ret);
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, t_map_span(&self->f, &arg.ring, PROT_READ, &next));
@@ -118,14 +111,14 @@ TEST_F(steps, an_evd_goes_on_in_what_was_mapped_before)
 				     &(struct t_map){}));
 	/* Until the commit the old ring is in use; three more events fill it. */
 	for (; i < 8; i++)
-		ASSERT_EQ(0, post(self, i));
-	EXPECT_EQ(-ENOSPC, post(self, i));
+		ASSERT_EQ(0, t_post_soft(&self->evd, i));
+	EXPECT_EQ(-ENOSPC, t_post_soft(&self->evd, i));
 	arg = evd_step(self, DAT_RING_COMMIT, 100, &ret);
 	ASSERT_EQ(0, ret);
 	EXPECT_EQ(128, arg.qlen);
 	for (; i < 128; i++)
-		ASSERT_EQ(0, post(self, i));
-	EXPECT_EQ(-ENOSPC, post(self, i));
+		ASSERT_EQ(0, t_post_soft(&self->evd, i));
+	EXPECT_EQ(-ENOSPC, t_post_soft(&self->evd, i));
 	t_unmap(&self->evd.ring);
 	self->evd.ring = next;
 	self->evd.entries = 128;
@@ -154,7 +147,7 @@ TEST_F(steps, what_does_not_fit_is_refused_and_the_old_ring_goes_on)
 	EXPECT_EQ(-EINVAL, ret);
 	/* The commit fails because the queued events do not fit into the smaller ring. */
 	for (i = 0; i < 8; i++)
-		ASSERT_EQ(0, post(self, i));
+		ASSERT_EQ(0, t_post_soft(&self->evd, i));
 	evd_step(self, DAT_RING_PREPARE, 4, &ret);
 	ASSERT_EQ(0, ret);
 	evd_step(self, DAT_RING_COMMIT, 4, &ret);
@@ -202,7 +195,7 @@ TEST_F(steps, a_failed_commit_keeps_what_was_prepared)
 	int ret, i;
 
 	for (i = 0; i < 8; i++)
-		ASSERT_EQ(0, post(self, i));
+		ASSERT_EQ(0, t_post_soft(&self->evd, i));
 	arg = evd_step(self, DAT_RING_PREPARE, 4, &ret);
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, t_map_span(&self->f, &arg.ring, PROT_READ, &next));

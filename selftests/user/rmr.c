@@ -12,11 +12,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "clock.h"
+#include "proc.h"
 #include "roce_peer.h"
 
 #ifndef RACE_S
@@ -26,43 +27,6 @@
 #define NOBODY		65534
 #define KB		64	/* size of mem and of its bindings, in KiB */
 #define PREPARED	64	/* largest number of prepared bindings of an RMR */
-
-/* Returns the number after @key in a /proc file, or -1. */
-static long proc_number(const char *path, const char *key)
-{
-	char line[256];
-	long n = -1;
-	FILE *f = fopen(path, "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)) &&
-		    sscanf(line + strlen(key), "%*[: \t]%ld", &n) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-static long vm_pin_kb(void)
-{
-	return proc_number("/proc/self/status", "VmPin");
-}
-
-/*
- * Returns the number of pinned pages in the whole system.  First writes to stat_refresh, which
- * makes each CPU add its own counts to the totals in /proc/vmstat.
- */
-static long pinned_pages(void)
-{
-	FILE *f = fopen("/proc/sys/vm/stat_refresh", "w");
-
-	if (f) {
-		fputs("1\n", f);
-		fclose(f);
-	}
-	return proc_number("/proc/vmstat", "nr_foll_pin_acquired") -
-	       proc_number("/proc/vmstat", "nr_foll_pin_released");
-}
 
 FIXTURE(rmr) {
 	struct t_pair p;
@@ -711,19 +675,11 @@ static void free_both(struct t_file *f, uint32_t rmr, uint32_t lmr)
 		usleep(100);
 }
 
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
 TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
 {
 	struct racer r = { .f = &self->p.f, .pz = self->p.pz };
 	unsigned int bound = 0, failed = 0;
-	double end = seconds() + RACE_S;
+	double end = now_s() + RACE_S;
 	struct dat_rmr_bind b;
 	struct dat_eqe eqe;
 	struct t_lmr mem = self->mem;
@@ -732,7 +688,7 @@ TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
 	r.rmr = self->rmr;
 	r.lmr = mem.id;
 	ASSERT_EQ(0, pthread_create(&thread, NULL, freer, &r));
-	while (seconds() < end || !bound) {
+	while (now_s() < end || !bound) {
 		struct dat_lmr_create lmr = {
 			.size = sizeof(lmr), .pz = self->p.pz, .addr = (uintptr_t)mem.va,
 			.length = mem.size, .priv = T_PRIV_ALL,

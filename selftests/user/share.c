@@ -18,6 +18,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "proc.h"
 
 #define NOBODY	65534
 #define PAGE	4096
@@ -50,20 +51,6 @@ static int memory(size_t size)
 	int fd = memfd_create("dat-share", 0);
 
 	return ftruncate(fd, size) ? -1 : fd;
-}
-
-static long vm_pin_kb(void)
-{
-	char line[256];
-	long n = -1;
-	FILE *f = fopen("/proc/self/status", "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmPin: %ld", &n) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return n;
 }
 
 /*

@@ -11,18 +11,11 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "clock.h"
 #include "timens.h"
 
 #define WAIT_MS		1500	/* must exceed the 1 s by which a test sets the clock back */
 #define FAR_S		100000	/* offset of a clock that is ahead, in seconds */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 static int wait_evd(struct t_file *f, uint64_t deadline)
 {

@@ -89,7 +89,7 @@ static uint64_t op_watch(struct exporter *e, uint64_t last)
 {
 	volatile uint64_t *flag = (volatile uint64_t *)(e->mem[e->now] + TWO_FLAG);
 	volatile uint64_t *slots = (volatile uint64_t *)(e->mem[e->now] + TWO_SLOTS);
-	uint64_t seen, before = 0, early = 0, end = r_now_ms() + R_WAIT_MS;
+	uint64_t seen, before = 0, early = 0, end = now_ms() + R_WAIT_MS;
 
 	e->control->result = TWO_WATCHING;
 	__atomic_store_n(&e->control->done, e->control->seq, __ATOMIC_RELEASE);
@@ -97,9 +97,9 @@ static uint64_t op_watch(struct exporter *e, uint64_t last)
 		seen = __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 		early += seen && slots[seen % TWO_NR_SLOTS] < seen;
 		if (seen != before)
-			end = r_now_ms() + R_WAIT_MS;
+			end = now_ms() + R_WAIT_MS;
 		before = seen;
-	} while (seen < last && r_now_ms() < end);
+	} while (seen < last && now_ms() < end);
 	return seen < last ? ~0ULL : early;
 }
 

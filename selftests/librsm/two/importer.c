@@ -31,7 +31,7 @@ FIXTURE(two) {
 /* Connect to the segment @id, and retry until the exporter has published it or BACK_MS are over. */
 static int connect_soon(struct r_pair *p, rsm_memseg_id_t id, void **imp)
 {
-	uint64_t end = r_now_ms() + BACK_MS;
+	uint64_t end = now_ms() + BACK_MS;
 	int ret;
 
 	do {
@@ -39,7 +39,7 @@ static int connect_soon(struct r_pair *p, rsm_memseg_id_t id, void **imp)
 		if (ret != RSMERR_SEG_NOT_PUBLISHED && ret != RSMERR_REMOTE_NODE_UNREACHABLE)
 			break;
 		usleep(100000);
-	} while (r_now_ms() < end);
+	} while (now_ms() < end);
 	return ret;
 }
 
@@ -91,13 +91,13 @@ static int order(SELF, enum two_op op, uint64_t arg)
 /* Wait until the last command is done.  Returns its result, or ~1 on timeout. */
 static uint64_t done(SELF)
 {
-	uint64_t answer[2] = {}, end = r_now_ms() + 2 * R_WAIT_MS;
+	uint64_t answer[2] = {}, end = now_ms() + 2 * R_WAIT_MS;
 
 	while (!rsm_memseg_import_get64(self->control, offsetof(struct two_control, done), answer,
 					2)) {
 		if (answer[0] == self->seq)
 			return answer[1];
-		if (r_now_ms() > end)
+		if (now_ms() > end)
 			break;
 		usleep(1000);
 	}
@@ -296,11 +296,11 @@ static void *load(void *arg)
 /* Start the thread load(), and wait until its first vector is complete. */
 static int load_start(struct load *l, pthread_t *t)
 {
-	uint64_t end = r_now_ms() + R_WAIT_MS;
+	uint64_t end = now_ms() + R_WAIT_MS;
 
 	if (pthread_create(t, NULL, load, l))
 		return -1;
-	while (!__atomic_load_n(&l->rounds, __ATOMIC_ACQUIRE) && r_now_ms() < end)
+	while (!__atomic_load_n(&l->rounds, __ATOMIC_ACQUIRE) && now_ms() < end)
 		usleep(1000);
 	return 0;
 }
@@ -352,12 +352,12 @@ TEST_F(two, an_exporter_that_is_killed_during_putv_is_an_abort)
 	pthread_t t;
 
 	ASSERT_EQ(0, load_start(&l, &t));
-	start = r_now_ms();
+	start = now_ms();
 	ASSERT_EQ(RSM_SUCCESS, order(self, TWO_KILL, 0));
 	pthread_join(t, NULL);
 	EXPECT_EQ(RSMERR_CONN_ABORTED, l.ret);
 	EXPECT_LT(0, l.residual);
-	EXPECT_GT(R_WAIT_MS, r_now_ms() - start);
+	EXPECT_GT(R_WAIT_MS, now_ms() - start);
 	EXPECT_EQ(RSMERR_CONN_ABORTED, rsm_intr_signal_wait(self->control, R_WAIT_MS));
 	/* The test connects to the new exporter, which is started after the kill. */
 	two_close(self);
@@ -372,7 +372,7 @@ static int cut_in_time(void *imp, uint64_t start)
 {
 	int ret = rsm_intr_signal_wait(imp, LOST_MS);
 
-	fprintf(stderr, "# cut after %llu ms\n", (unsigned long long)(r_now_ms() - start));
+	fprintf(stderr, "# cut after %llu ms\n", (unsigned long long)(now_ms() - start));
 	return ret == RSMERR_CONN_ABORTED;
 }
 
@@ -388,7 +388,7 @@ static int cut_in_time(void *imp, uint64_t start)
 /* RSM check: 7, 67 */
 TEST_F_TIMEOUT(two, a_peer_that_is_lost_is_noticed_by_who_does_nothing, 300)
 {
-	uint64_t start = r_now_ms();
+	uint64_t start = now_ms();
 
 	ASSERT_EQ(0, system(LOSE));
 	EXPECT_TRUE(cut_in_time(self->p.imp, start));
@@ -410,7 +410,7 @@ TEST_F_TIMEOUT(two, a_machine_that_is_gone_is_noticed, 300)
 
 	ASSERT_EQ(RSM_SUCCESS,
 		  rsm_memseg_import_connect(p->ctlr, TWO_EXPORTER, TWO_DATA, 0600, &idle));
-	start = r_now_ms();
+	start = now_ms();
 	ASSERT_EQ(RSM_SUCCESS, order(self, TWO_POWER_OFF, 0));
 	usleep(R_QUIET_MS * 1000);
 	rsm_memseg_import_set_mode(p->imp, RSM_BARRIER_MODE_EXPLICIT);
