@@ -75,11 +75,11 @@ int rsm_auth_ready(struct rsm_node *node)
 	bool good;
 
 	if (READ_ONCE(node->trusts))
-		return DAT_RSM_OK;
+		return 0;
 	key = node_key(node);
 	good = key && !key_validate(key);
 	key_put(key);
-	return good ? DAT_RSM_OK : DAT_RSM_BAD_CONF;
+	return good ? 0 : -EKEYREJECTED;
 }
 
 /*
@@ -92,20 +92,20 @@ static int key_check(struct key *key)
 	u8 mac[RSM_MAC];
 
 	if (key->type != &key_type_logon || strcmp(key->description, KEY_NAME))
-		return DAT_RSM_BAD_CONF;
+		return -EKEYREJECTED;
 	switch (key_digest(key, &nothing, mac)) {
 	case 0:
-		return DAT_RSM_OK;
+		return 0;
 	case -ENOPKG:
 		return -ENOPKG;
 	case -ENOMEM:
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	case -ENOKEY:
 	case -EKEYEXPIRED:
 	case -EKEYREVOKED:
-		return DAT_RSM_BAD_CONF;
+		return -EKEYREJECTED;
 	default:
-		return DAT_RSM_NO_RESOURCES;
+		return -ENOSPC;
 	}
 }
 
@@ -118,7 +118,7 @@ int rsm_auth_set_key(struct rsm_node *node, s32 serial)
 	if (serial) {
 		ref = lookup_user_key(serial, 0, KEY_NEED_SEARCH);
 		if (IS_ERR(ref))
-			return DAT_RSM_BAD_CONF;
+			return -EKEYREJECTED;
 		key = key_ref_to_ptr(ref);
 		ret = key_check(key);
 		if (ret) {
@@ -130,7 +130,7 @@ int rsm_auth_set_key(struct rsm_node *node, s32 serial)
 	swap(node->key, key);
 	spin_unlock(&node->key_lock);
 	key_put(key);
-	return DAT_RSM_OK;
+	return 0;
 }
 
 bool rsm_auth_link(struct rsm_conn *conn)
@@ -218,7 +218,7 @@ void rsm_auth_prove(struct rsm_conn *conn)
 	struct rsm_proof *p = &conn->transcript.proof;
 
 	if (!auth_sign(conn, true, p->mac)) {
-		rsm_conn_lost(conn, DAT_RSM_BAD_CONF);
+		rsm_conn_lost(conn, -EKEYREJECTED);
 		return;
 	}
 	spin_lock_bh(&conn->lock);
@@ -240,7 +240,7 @@ void rsm_auth_prove_again(struct rsm_conn *conn)
 
 /*
  * Handles the GRANT of the exporter.  @owner is NULL in a GRANT without owner.  If the GRANT's HMAC
- * was made with a different cluster key, the connection ends with DAT_RSM_BAD_CONF.
+ * was made with a different cluster key, the connection ends with -EKEYREJECTED.
  */
 static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant, const __be32 *owner)
 {
@@ -249,11 +249,11 @@ static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant, c
 	conn->transcript.grant = *grant;
 	conn->transcript.owner = owner ? *owner : 0;
 	if (!auth_good(conn, false, grant->mac)) {
-		rsm_conn_lost(conn, DAT_RSM_BAD_CONF);
+		rsm_conn_lost(conn, -EKEYREJECTED);
 		return true;
 	}
 	if (grant->err) {
-		rsm_conn_lost(conn, rsm_conn_refusal(be32_to_cpu(grant->err)));
+		rsm_conn_lost(conn, rsm_error_of_wire(grant->err));
 		return true;
 	}
 	spin_lock_bh(&conn->lock);
@@ -266,7 +266,7 @@ int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g)
 {
 	bool trusts = g->flags & cpu_to_be16(RSM_GREETING_TRUSTS);
 
-	return trusts == READ_ONCE(node->trusts) ? rsm_auth_ready(node) : DAT_RSM_BAD_CONF;
+	return trusts == READ_ONCE(node->trusts) ? rsm_auth_ready(node) : -EKEYREJECTED;
 }
 
 /* Sends the GRANT in conn->transcript. */
@@ -298,7 +298,7 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_GRANT,
 	};
 	if (!auth_good(conn, true, proof->mac))
-		grant->err = cpu_to_be32(DAT_RSM_BAD_CONF);
+		grant->err = rsm_error_to_wire(-EKEYREJECTED);
 	else if (!conn->ops->proven(conn) || !auth_sign(conn, false, grant->mac))
 		return false;
 	spin_lock_bh(&conn->lock);

@@ -42,8 +42,8 @@ union rsm_arg {
 
 /**
  * struct rsm_op - an operation
- * @fn: function that performs the operation; returns enum dat_rsm_err, or a negative errno if the
- *	call is invalid or a signal interrupts the call
+ * @fn: function that performs the operation; returns 0 or an errno, which rsm_error() converts to
+ *	the result of the call.  Another errno means that the call is invalid, or was interrupted
  * @size: size of the argument structure, in bytes
  * @min_size: size of the argument structure in version 1, in bytes; callers pass at least this size
  * @needs_ctx: flag: the operation fails before a successful DAT_IOC_RSM_OPEN
@@ -60,7 +60,7 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	struct rsm_file *file = ucmd->file->private_data;
 	struct dat_rsm_open *arg = ucmd->arg;
 	struct rsm_ctx *ctx;
-	int ret = DAT_RSM_BAD_CTLR;
+	int ret = -ENXIO;
 
 	if (arg->flags)
 		return -EOPNOTSUPP;
@@ -79,7 +79,7 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 	arg->features = 0;
 	arg->nr_slots = RSM_SLOTS;
 	arg->mem_slot = RSM_MEM_SLOT;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /* Returns the node of the caller's file, also before DAT_IOC_RSM_OPEN. */
@@ -108,7 +108,7 @@ static int rsm_cmd_ctlr(struct rsm_ucmd *ucmd)
 	arg->tot_export_size = budget;
 	arg->max_map_size = budget;
 	arg->tot_map_size = budget;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 static int rsm_cmd_free(struct rsm_ucmd *ucmd)
@@ -119,7 +119,7 @@ static int rsm_cmd_free(struct rsm_ucmd *ucmd)
 	if (arg->type < DAT_RSM_TYPE_EXPORT || arg->type > DAT_RSM_TYPE_LOCALMEM)
 		return -EOPNOTSUPP;
 	ret = rsm_obj_end(ucmd->ctx, arg->type, arg->id);
-	return ret && arg->type == DAT_RSM_TYPE_LOCALMEM ? DAT_RSM_BAD_LOCALMEM : ret;
+	return ret && arg->type == DAT_RSM_TYPE_LOCALMEM ? -ESTALE : ret;
 }
 
 #define RSM_OP(nr, name, func, ctx)					\
@@ -177,7 +177,7 @@ static int ucmd_run(struct rsm_ucmd *ucmd, const struct rsm_op *op)
 	struct rsm_file *file = ucmd->file->private_data;
 
 	if (current->mm != file->mm)
-		return DAT_RSM_NOT_CREATOR;
+		return -EPERM;
 	ucmd->ctx = rsm_file_ctx(file);
 	if (op->needs_ctx && !ucmd->ctx)
 		return -EINVAL;
@@ -193,9 +193,9 @@ static int ucmd_call(struct rsm_ucmd *ucmd, const struct rsm_op *op, void __user
 	if (copy_to_user(ubuf, head, size))
 		return -EFAULT;
 	ret = ucmd_run(ucmd, op);
-	if (ret < 0)
+	head->err = rsm_error(ret);
+	if (ret && !head->err)
 		return ret;
-	head->err = ret;
 	if (copy_to_user(ubuf, head, size)) {
 		ucmd_undo(ucmd);
 		return -EFAULT;

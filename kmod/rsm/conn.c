@@ -224,7 +224,7 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
 	int ret;
 
 	if (!conn)
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	conn_init(conn);
 	conn->ctlr = ctlr;
 	conn->ia = ctlr->ia;
@@ -235,7 +235,7 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
 	conn->mem = alloc_pages_exact(conn->mem_size,
 				      GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	if (!conn->mem) {
-		ret = DAT_RSM_NO_MEM;
+		ret = -ENOMEM;
 		goto err_put;
 	}
 	rc = conn_make_evd(conn);
@@ -246,11 +246,11 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
 	ret = xa_alloc_cyclic(&ctlr->conns, &conn->id, conn, XA_LIMIT(1, last),
 			      &ctlr->next_conn, GFP_KERNEL_ACCOUNT);
 	if (ret < 0) {
-		ret = ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;
+		ret = ret == -EBUSY ? -ENOSPC : -ENOMEM;
 		goto err_evd;
 	}
 	*out = conn;
-	return DAT_RSM_OK;
+	return 0;
 
 err_evd:
 	kdat_evd_free(conn->evd);
@@ -270,7 +270,7 @@ int rsm_conn_register(struct rsm_ctlr *ctlr, DAT_PZ_HANDLE pz, void *va, u32 siz
 	rc = kdat_lmr_kcreate(ctlr->ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, priv,
 			      DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, lmr, context, NULL,
 			      NULL, NULL);
-	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
+	return rc ? rsm_dat_error(rc) : 0;
 }
 
 static DAT_RETURN conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
@@ -312,7 +312,7 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits)
 	if (ret)
 		return ret;
 	rc = conn_make_ep(conn, pz, traits);
-	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
+	return rc ? rsm_dat_error(rc) : 0;
 }
 
 void rsm_conn_up(struct rsm_conn *conn)
@@ -322,7 +322,7 @@ void rsm_conn_up(struct rsm_conn *conn)
 	lockdep_assert_held(&conn->lock);
 	if (!conn_set_state(conn, RSM_CONN_UP))
 		return;
-	conn->result = DAT_RSM_OK;
+	conn->result = 0;
 	if (conn->ops->importer) {
 		conn->rkey = be32_to_cpu(grant->rkey);
 		conn->addr = be64_to_cpu(grant->addr);
@@ -338,7 +338,7 @@ static void conn_link(struct rsm_conn *conn)
 {
 	WRITE_ONCE(conn->answered, true);
 	if (!rsm_auth_link(conn)) {
-		rsm_conn_lost(conn, DAT_RSM_CONN_ABORTED);
+		rsm_conn_lost(conn, -ECONNABORTED);
 		return;
 	}
 	spin_lock_bh(&conn->lock);
@@ -387,23 +387,7 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 		conn_link(conn);
 	} else {
 		/* The answer is not from RSM, so another program listens at the port. */
-		rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
-	}
-}
-
-/* Returns @err if rsm/serve.c may send this error, otherwise DAT_RSM_UNREACHABLE. */
-int rsm_conn_refusal(u32 err)
-{
-	switch (err) {
-	case DAT_RSM_NOT_PUBLISHED:
-	case DAT_RSM_NOT_PUBLISHED_TO_NODE:
-	case DAT_RSM_PERM_DENIED:
-	case DAT_RSM_NO_RESOURCES:
-	case DAT_RSM_NO_MEM:
-	case DAT_RSM_BAD_CONF:
-		return err;
-	default:
-		return DAT_RSM_UNREACHABLE;
+		rsm_conn_lost(conn, -EHOSTUNREACH);
 	}
 }
 
@@ -415,7 +399,7 @@ int rsm_conn_refusal(u32 err)
 static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
 	WRITE_ONCE(conn->answered, true);
-	rsm_conn_lost(conn, kdat_ep_peer_is_busy(conn->ep) ? -EBUSY : DAT_RSM_UNREACHABLE);
+	rsm_conn_lost(conn, kdat_ep_peer_is_busy(conn->ep) ? -EBUSY : -EHOSTUNREACH);
 }
 
 static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
@@ -427,21 +411,21 @@ static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA
 		conn_refused(conn, data);
 		return;
 	}
-	err = rsm_conn_refusal(be32_to_cpu(answer->err));
+	err = rsm_error_of_wire(answer->err);
 	/* A host with a different node id sends DAT_RSM_UNREACHABLE. */
-	if (err != DAT_RSM_UNREACHABLE)
+	if (err != -EHOSTUNREACH)
 		WRITE_ONCE(conn->answered, true);
 	rsm_conn_lost(conn, err);
 }
 
 static void conn_unreachable(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
-	rsm_conn_lost(conn, DAT_RSM_UNREACHABLE);
+	rsm_conn_lost(conn, -EHOSTUNREACH);
 }
 
 static void conn_ended(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
-	rsm_conn_lost(conn, DAT_RSM_CONN_ABORTED);
+	rsm_conn_lost(conn, -ECONNABORTED);
 }
 
 static const struct {

@@ -175,7 +175,7 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 	struct kdat_adapter a;
 
 	if (!ctlr_adapter(node, arg->ctlr, &a))
-		return DAT_RSM_CTLR_NOT_PRESENT;
+		return -ENODEV;
 	snprintf(arg->name, sizeof(arg->name), "rdma%u", arg->ctlr - 1);
 	strscpy(arg->device, a.name, sizeof(arg->device));
 	/*
@@ -191,14 +191,14 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 	arg->max_imports = min3(a.max_qp, slots, (u32)RSM_MAX_CONNS);
 	arg->max_export_size = min(a.max_mr_size, budget);
 	arg->tot_export_size = budget;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /**
  * rsm_dat_error() - convert a kDAPL error to an RSM error
  * @rc: result of a kDAPL call, not DAT_SUCCESS
  *
- * Return: enum dat_rsm_err.
+ * Return: 0 or an errno of rsm/error.c.
  */
 int rsm_dat_error(DAT_RETURN rc)
 {
@@ -206,16 +206,16 @@ int rsm_dat_error(DAT_RETURN rc)
 	case DAT_PROVIDER_NOT_FOUND:
 	case DAT_MODEL_NOT_SUPPORTED:
 	case DAT_INTERNAL_ERROR:
-		return DAT_RSM_CTLR_NOT_PRESENT;
+		return -ENODEV;
 	case DAT_INSUFFICIENT_RESOURCES:
 		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_MEMORY)
-			return DAT_RSM_NO_MEM;
+			return -ENOMEM;
 		/* The adapter has no address, or has been removed. */
 		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_DEVICE)
-			return DAT_RSM_CTLR_NOT_PRESENT;
+			return -ENODEV;
 		break;
 	}
-	return DAT_RSM_NO_RESOURCES;
+	return -ENOSPC;
 }
 
 static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
@@ -320,7 +320,7 @@ static int ctlr_open(struct rsm_ctlr *ctlr, const char *name)
 	mutex_lock(&node->ctlr_lock);
 	ctlr_set_state(ctlr, RSM_CTLR_OPEN);
 	mutex_unlock(&node->ctlr_lock);
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /* Closes the IA and its objects, and frees ctlr.  The next open waits until the port is free. */
@@ -383,7 +383,7 @@ static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
  * @out: result: the open adapter with a reference, or @spare
  * @name: result: name of the adapter
  *
- * Context: sleeps while another thread opens or closes the adapter.  Return: enum dat_rsm_err.
+ * Context: sleeps while another thread opens or closes the adapter.
  */
 static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 		      struct rsm_ctlr **out, const char **name)
@@ -394,7 +394,7 @@ static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 	do {
 		if (busy && wait_event_killable(node->ctlr_wq,
 						READ_ONCE(node->ctlr_changes) != seen))
-			return DAT_RSM_INTERRUPTED;
+			return -EINTR;
 		mutex_lock(&node->ctlr_lock);
 		seen = node->ctlr_changes;
 		*out = ctlr_find(node, number, &busy);
@@ -405,9 +405,9 @@ static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 		}
 		mutex_unlock(&node->ctlr_lock);
 		if (!*name)
-			return DAT_RSM_CTLR_NOT_PRESENT;
+			return -ENODEV;
 	} while (!*out);
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /* Marks an adapter whose device is gone, so that no new user gets it, and drops a reference. */
@@ -429,7 +429,7 @@ int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out)
 	int ret;
 
 	if (!spare)
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	while (!(ret = ctlr_claim(node, number, spare, &ctlr, &name)) && ctlr != spare) {
 		/* kdat_ia_good() may wait for a device removal, so ctlr_lock is not held here. */
 		if (kdat_ia_good(ctlr->ia))

@@ -58,18 +58,18 @@ void rsm_event_add_many(struct rsm_obj *obj, u32 n)
  * @imp: import
  * @flags: 0 or DAT_RSM_NO_ACCUMULATE
  *
- * Return: DAT_RSM_OK, DAT_RSM_CONN_ABORTED.
+ * Return: 0, -ECONNABORTED.
  */
 int rsm_import_post(struct rsm_import *imp, u32 flags)
 {
 	if (smp_load_acquire(&imp->obj.cut))	/* pairs with rsm_obj_cut() */
-		return DAT_RSM_CONN_ABORTED;
+		return -ECONNABORTED;
 	if (imp->remote)
 		return rsm_remote_post(imp, flags & DAT_RSM_NO_ACCUMULATE);
 	/* Order earlier puts before the event, so that the woken exporter sees the data. */
 	smp_mb();
 	rsm_event_add(&imp->export->obj, !(flags & DAT_RSM_NO_ACCUMULATE));
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /* Adds an event to each import of a segment. */
@@ -83,7 +83,7 @@ static int export_post(struct rsm_export *exp, u32 flags)
 		rsm_event_add(&imp->obj, !(flags & DAT_RSM_NO_ACCUMULATE));
 	rsm_serve_post(exp, flags & DAT_RSM_NO_ACCUMULATE);
 	mutex_unlock(&node->lock);
-	return DAT_RSM_OK;
+	return 0;
 }
 
 int rsm_event_post(struct rsm_ucmd *ucmd)
@@ -96,7 +96,7 @@ int rsm_event_post(struct rsm_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
 	if (!obj)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	if (obj->ops->type == DAT_RSM_TYPE_EXPORT)
 		ret = export_post(to_rsm_export(obj), arg->flags);
 	else
@@ -105,19 +105,19 @@ int rsm_event_post(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-/* Consumes a pending event.  Returns enum dat_rsm_err, or -EAGAIN if no event is pending. */
+/* Consumes a pending event.  Returns -EAGAIN if none is pending. */
 static int event_take(struct rsm_obj *obj)
 {
 	int ret = -EAGAIN;
 
 	spin_lock(&obj->lock);
 	if (obj->stopped) {
-		ret = DAT_RSM_BAD_SEG;
+		ret = -EBADF;
 	} else if (obj->pending) {
 		obj_set_pending(obj, obj->pending - 1);
-		ret = DAT_RSM_OK;
+		ret = 0;
 	} else if (obj->cut) {
-		ret = DAT_RSM_CONN_ABORTED;
+		ret = -ECONNABORTED;
 	}
 	spin_unlock(&obj->lock);
 	return ret;
@@ -128,16 +128,12 @@ static int event_take(struct rsm_obj *obj)
  * @deadline_ns: deadline in ns of the host's CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
  *
  * Context: process; the caller has set the task state.  Return: -EAGAIN after a wake-up: the caller
- * must check its condition again; DAT_RSM_TIMEOUT after the deadline; -ERESTARTNOHAND after a
+ * must check its condition again; -ETIMEDOUT after the deadline; -ERESTARTNOHAND after a
  * signal: the system call fails with EINTR if a handler ran, else it starts again.
  */
 int rsm_event_sleep(u64 deadline_ns)
 {
-	int ret = dat_sleep(deadline_ns);
-
-	if (ret == -ETIMEDOUT)
-		return DAT_RSM_TIMEOUT;
-	return ret ?: -EAGAIN;
+	return dat_sleep(deadline_ns) ?: -EAGAIN;
 }
 
 int rsm_event_wait(struct rsm_ucmd *ucmd)
@@ -152,7 +148,7 @@ int rsm_event_wait(struct rsm_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
 	if (!obj)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	do {
 		prepare_to_wait(&obj->wq, &wait, TASK_INTERRUPTIBLE);
 		ret = event_take(obj);
@@ -211,7 +207,7 @@ int rsm_event_fd(struct rsm_ucmd *ucmd)
 
 	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
 	if (!obj)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		goto err_put;
@@ -220,12 +216,12 @@ int rsm_event_fd(struct rsm_ucmd *ucmd)
 		goto err_unused;
 	arg->fd = fd;
 	ucmd->made_file = file;
-	return DAT_RSM_OK;
+	return 0;
 
 err_unused:
 	put_unused_fd(fd);
 	fd = PTR_ERR(file);
 err_put:
 	rsm_obj_put(obj);
-	return fd == -ENOMEM ? DAT_RSM_NO_MEM : DAT_RSM_NO_RESOURCES;
+	return fd == -ENOMEM ? -ENOMEM : -ENOSPC;
 }

@@ -27,14 +27,14 @@ static struct rsm_export *export_get(struct rsm_ctx *ctx, u32 id)
 static int export_check(struct rsm_node *node, const struct dat_rsm_export *arg)
 {
 	if (!rsm_ctlr_present(node, arg->ctlr))
-		return DAT_RSM_CTLR_NOT_PRESENT;
+		return -ENODEV;
 	if (!arg->addr)
-		return DAT_RSM_BAD_ADDR;
+		return -EFAULT;
 	if (!arg->length)
-		return DAT_RSM_BAD_LENGTH;
+		return -EMSGSIZE;
 	if (!PAGE_ALIGNED(arg->addr) || !PAGE_ALIGNED(arg->length))
-		return DAT_RSM_BAD_ALIGNMENT;
-	return DAT_RSM_OK;
+		return -EDOM;
+	return 0;
 }
 
 static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
@@ -72,7 +72,7 @@ static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **m
  * @owner: true if the importer is the exporter's user
  * @group: true if the importer is in the exporter's group
  *
- * Return: DAT_RSM_OK, DAT_RSM_NOT_PUBLISHED_TO_NODE, DAT_RSM_PERM_DENIED.
+ * Return: 0, -ENONET, -EACCES.
  */
 int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group)
 {
@@ -82,7 +82,7 @@ int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool own
 		if (exp->acl[i].node == node)
 			break;
 	if (exp->acl_count && i == exp->acl_count)
-		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
+		return -ENONET;
 	if (exp->acl_count)
 		perm = exp->acl[i].perm;
 	/* Shift the permission bits of the group or of others to the bits of the owner. */
@@ -90,16 +90,16 @@ int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool own
 		perm <<= group ? 3 : 6;
 	perm &= DAT_RSM_READ | DAT_RSM_WRITE;
 	/* Refuse an importer without any permission, because an import can always post events. */
-	return want & ~perm || !perm ? DAT_RSM_PERM_DENIED : DAT_RSM_OK;
+	return want & ~perm || !perm ? -EACCES : 0;
 }
 
 static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebind *arg)
 {
 	if (!(exp->flags & DAT_RSM_REBINDABLE))
-		return DAT_RSM_REBIND_NOT_ALLOWED;
+		return -EROFS;
 	if (!arg->addr || !PAGE_ALIGNED(arg->addr))
-		return DAT_RSM_BAD_ADDR;
-	return arg->length == exp->length ? DAT_RSM_OK : DAT_RSM_BAD_LENGTH;
+		return -EFAULT;
+	return arg->length == exp->length ? 0 : -EMSGSIZE;
 }
 
 /*
@@ -111,14 +111,14 @@ static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebin
 static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
-	int ret = DAT_RSM_OK;
+	int ret = 0;
 
 	lockdep_assert_held(&exp->rebind_lock);
 
 	mutex_lock(&node->lock);
 	*shared = exp->shared;
 	if (exp->obj.stopped) {
-		ret = DAT_RSM_BAD_SEG;
+		ret = -EBADF;
 	} else if (exp->addr != addr) {
 		*mem = rcu_replace_pointer(exp->mem, *mem, lockdep_is_held(&node->lock));
 		exp->addr = addr;
@@ -203,7 +203,7 @@ static int export_rebind(struct rsm_export *exp, u64 addr)
 	int ret;
 
 	if (!call_begin(exp))
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	ret = export_pin(exp, addr, &mem);
 	if (ret)
 		goto out;
@@ -229,7 +229,7 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	ret = rebind_check(exp, arg);
 	if (!ret && READ_ONCE(exp->addr) != arg->addr)
 		ret = export_rebind(exp, arg->addr);
@@ -245,10 +245,10 @@ static int acl_check(const struct rsm_export *exp, const struct dat_rsm_access *
 
 	for (i = 0; i < count; i++)
 		if (acl[i].node > DAT_RSM_MAX_NODE || acl[i].perm & ~PERM_BITS)
-			return DAT_RSM_BAD_ACL;
+			return -EBADE;
 	if (!exp->ctlr && (count > 1 || (count && acl[0].node != node->id)))
-		return DAT_RSM_BAD_ACL;
-	return DAT_RSM_OK;
+		return -EBADE;
+	return 0;
 }
 
 /* Copies the access list from user memory to *@out.  For an empty list, *@out is NULL. */
@@ -260,17 +260,16 @@ static int acl_copy(const struct rsm_export *exp, const struct dat_rsm_publish *
 
 	*out = NULL;
 	if (!arg->count)
-		return DAT_RSM_OK;
+		return 0;
 	ret = dat_check_entry_size(arg->entry_size, sizeof(*acl));
 	if (ret)
 		return ret;
 	if (!arg->list || arg->count > DAT_RSM_MAX_NODE)
-		return DAT_RSM_BAD_ACL;
+		return -EBADE;
 	acl = kmalloc_array(arg->count, sizeof(*acl), GFP_KERNEL_ACCOUNT);
 	if (!acl)
-		return DAT_RSM_NO_MEM;
-	ret = rsm_array_error(dat_copy_array_from(acl, sizeof(*acl), arg->list, arg->entry_size,
-						  arg->count));
+		return -ENOMEM;
+	ret = dat_copy_array_from(acl, sizeof(*acl), arg->list, arg->entry_size, arg->count);
 	if (!ret)
 		ret = acl_check(exp, acl, arg->count);
 	if (ret)
@@ -282,8 +281,7 @@ static int acl_copy(const struct rsm_export *exp, const struct dat_rsm_publish *
 
 static int segid_check(u32 segid)
 {
-	return segid && (segid < SEGID_FIRST || segid >= SEGID_AUTO) ? DAT_RSM_RESERVED_SEGID :
-								       DAT_RSM_OK;
+	return segid && (segid < SEGID_FIRST || segid >= SEGID_AUTO) ? -EADDRNOTAVAIL : 0;
 }
 
 /*
@@ -302,8 +300,8 @@ static int segid_reserve(struct rsm_node *node, u32 *segid)
 				      XA_LIMIT(SEGID_AUTO, U32_MAX), &node->next_auto,
 				      GFP_KERNEL_ACCOUNT);
 	if (ret == -EBUSY)
-		return *segid ? DAT_RSM_SEGID_IN_USE : DAT_RSM_NO_RESOURCES;
-	return ret < 0 ? DAT_RSM_NO_MEM : DAT_RSM_OK;
+		return *segid ? -EADDRINUSE : -ENOSPC;
+	return ret < 0 ? -ENOMEM : 0;
 }
 
 static void export_set_acl(struct rsm_export *exp, struct dat_rsm_access *acl, u32 count)
@@ -324,9 +322,9 @@ static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, 
 
 	lockdep_assert_held(&node->lock);
 	if (exp->obj.stopped)
-		ret = DAT_RSM_BAD_SEG;
+		ret = -EBADF;
 	else if (exp->segid)
-		ret = DAT_RSM_ALREADY_PUBLISHED;
+		ret = -EALREADY;
 	if (!ret) {
 		/* xa_store() allocates nothing, because segid_reserve() has made the entry. */
 		xa_store(&node->segs, segid, exp, GFP_KERNEL_ACCOUNT);
@@ -345,8 +343,8 @@ static bool export_published(const struct rsm_export *exp)
 static int export_republish_locked(struct rsm_export *exp)
 {
 	if (exp->obj.stopped)
-		return DAT_RSM_BAD_SEG;
-	return export_published(exp) ? DAT_RSM_OK : DAT_RSM_NOT_PUBLISHED;
+		return -EBADF;
+	return export_published(exp) ? 0 : -ENOENT;
 }
 
 /*
@@ -357,7 +355,7 @@ static int export_announce(struct rsm_export *exp, struct dat_rsm_publish *arg, 
 {
 	struct rsm_node *node = exp->obj.ctx->node;
 	struct dat_rsm_access *acl;
-	int ret, reserved = DAT_RSM_OK;
+	int ret, reserved = 0;
 
 	ret = acl_copy(exp, arg, &acl);
 	if (ret)
@@ -388,10 +386,10 @@ int rsm_export_publish(struct rsm_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	ret = segid_check(segid);
 	if (!ret && exp->flags & DAT_RSM_LOCK_OPS)
-		ret = DAT_RSM_LOCKS_NOT_SUPPORTED;
+		ret = -ENOLCK;
 	if (!ret)
 		ret = export_announce(exp, arg, &segid);
 	if (!ret)
@@ -410,7 +408,7 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	ret = export_announce(exp, arg, NULL);
 	rsm_obj_put(&exp->obj);
 	return ret;
@@ -481,7 +479,7 @@ int rsm_export_unpublish(struct rsm_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	exp = export_get(ucmd->ctx, arg->id);
 	if (!exp)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	mutex_lock(&node->lock);
 	ret = export_republish_locked(exp);
 	if (!ret) {
@@ -570,7 +568,7 @@ int rsm_export_create(struct rsm_ucmd *ucmd)
 		return ret;
 	exp = export_alloc(arg);
 	if (!exp)
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	/* Charge the quota before the adapter is opened and the memory is pinned. */
 	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, &export_ops);
 	if (ret)

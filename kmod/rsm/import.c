@@ -93,11 +93,11 @@ static int import_allowed(const struct rsm_export *exp, const struct rsm_node *n
 	lockdep_assert_held(&node->lock);
 	/* A segment that was exported through an adapter cannot be imported by loopback. */
 	if (exp->ctlr)
-		return DAT_RSM_NOT_PUBLISHED;
+		return -ENOENT;
 	ret = rsm_export_allows(exp, node->id, want, uid_eq(current_euid(), exp->uid),
 				in_egroup_p(exp->gid));
-	if (ret == DAT_RSM_PERM_DENIED && capable(CAP_DAC_OVERRIDE))
-		ret = DAT_RSM_OK;
+	if (ret == -EACCES && capable(CAP_DAC_OVERRIDE))
+		ret = 0;
 	return ret;
 }
 
@@ -109,7 +109,7 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 
 	mutex_lock(&node->lock);
 	exp = xa_load(&node->segs, segid);
-	ret = exp ? import_allowed(exp, node, imp->perm) : DAT_RSM_NOT_PUBLISHED;
+	ret = exp ? import_allowed(exp, node, imp->perm) : -ENOENT;
 	if (!ret) {
 		kref_get(&exp->obj.ref);
 		imp->export = exp;
@@ -246,10 +246,10 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	/* The loopback controller reaches only the local node. */
 	if (arg->ctlr == DAT_RSM_LOOPBACK && arg->node != node->id)
-		return DAT_RSM_CTLR_NOT_PRESENT;
+		return -ENODEV;
 	imp = kzalloc(sizeof(*imp), GFP_KERNEL_ACCOUNT);
 	if (!imp)
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	ret = rsm_obj_setup(ucmd->ctx, &imp->obj, &import_ops);
 	if (ret)
 		goto err_free;

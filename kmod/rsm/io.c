@@ -61,7 +61,7 @@ static void *io_map(const struct io *io, u64 offset)
 /* Copies @n bytes.  Returns -EFAULT if the caller must first fault in the user memory at @addr. */
 static int io_copy_user(const struct io *io, u64 offset, u64 addr, u32 n)
 {
-	int idx, ret = DAT_RSM_CONN_ABORTED;
+	int idx, ret = -ECONNABORTED;
 	void *va;
 
 	idx = srcu_read_lock(&rsm_transfers);
@@ -80,10 +80,10 @@ static int io_fault_in(const struct io *io, u64 addr, u32 n)
 	size_t left;
 
 	if (!access_ok((void __user *)addr, n))
-		return DAT_RSM_BAD_ADDR;
+		return -EFAULT;
 	left = io->put ? fault_in_readable((void __user *)addr, n) :
 			 fault_in_safe_writeable((void __user *)addr, n);
-	return left ? DAT_RSM_BAD_ADDR : DAT_RSM_OK;
+	return left ? -EFAULT : 0;
 }
 
 static int io_user(const struct io *io, const struct dat_rsm_ioent *e)
@@ -95,7 +95,7 @@ static int io_user(const struct io *io, const struct dat_rsm_ioent *e)
 	while (!ret && done < e->length) {
 		/* The loop may be endless if another thread unmaps the memory repeatedly. */
 		if (fatal_signal_pending(current))
-			return DAT_RSM_INTERRUPTED;
+			return -EINTR;
 		n = mem_chunk(e->offset + done, e->length - done);
 		ret = io_copy_user(io, e->offset + done, e->addr + done, n);
 		if (ret == -EFAULT)
@@ -137,7 +137,7 @@ static int io_copy_buf(const struct io *io, u64 offset, u64 *buf, u32 n, u32 wid
 		kunmap_local(va);
 	}
 	srcu_read_unlock(&rsm_transfers, idx);
-	return va ? DAT_RSM_OK : DAT_RSM_CONN_ABORTED;
+	return va ? 0 : -ECONNABORTED;
 }
 
 static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
@@ -149,14 +149,14 @@ static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
 
 	while (!ret && done < e->length) {
 		if (fatal_signal_pending(current))
-			return DAT_RSM_INTERRUPTED;
+			return -EINTR;
 		n = min_t(u32, mem_chunk(e->offset + done, e->length - done), sizeof(buf));
 		user = (void __user *)(e->addr + done);
 		if (io->put && copy_from_user(buf, user, n))
-			return DAT_RSM_BAD_ADDR;
+			return -EFAULT;
 		ret = io_copy_buf(io, e->offset + done, buf, n, e->width);
 		if (!ret && !io->put && copy_to_user(user, buf, n))
-			return DAT_RSM_BAD_ADDR;
+			return -EFAULT;
 		done += n;
 		cond_resched();
 	}
@@ -169,13 +169,13 @@ static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
  */
 static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *lm, u64 at, u32 n)
 {
-	int idx, ret = DAT_RSM_CONN_ABORTED;
+	int idx, ret = -ECONNABORTED;
 	void *va, *local;
 
 	idx = srcu_read_lock(&rsm_transfers);
 	if (READ_ONCE(lm->obj.stopped)) {
 		srcu_read_unlock(&rsm_transfers, idx);
-		return DAT_RSM_BAD_LOCALMEM;
+		return -ESTALE;
 	}
 	va = io_map(io, offset);
 	if (va) {
@@ -183,7 +183,7 @@ static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *l
 		memmove(io->put ? va : local, io->put ? local : va, n);
 		kunmap_local(local);
 		kunmap_local(va);
-		ret = DAT_RSM_OK;
+		ret = 0;
 	}
 	srcu_read_unlock(&rsm_transfers, idx);
 	return ret;
@@ -193,17 +193,17 @@ static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *l
 int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put)
 {
 	struct rsm_mem *mem;
-	int idx, ret = DAT_RSM_OK;
+	int idx, ret = 0;
 	u64 end;
 
 	idx = srcu_read_lock(&rsm_transfers);
 	mem = srcu_dereference(lm->mem, &rsm_transfers);
 	if (READ_ONCE(lm->obj.stopped))
-		ret = DAT_RSM_BAD_LOCALMEM;
+		ret = -ESTALE;
 	else if (check_add_overflow(e->addr, e->length, &end) || end > mem->length)
-		ret = DAT_RSM_BAD_LENGTH;
+		ret = -EMSGSIZE;
 	else if (!put && !mem->writable)
-		ret = DAT_RSM_BAD_ADDR;
+		ret = -EFAULT;
 	srcu_read_unlock(&rsm_transfers, idx);
 	return ret;
 }
@@ -216,7 +216,7 @@ int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, b
  * @n: bytes, checked
  * @from: true: copy from local memory to @buf; false: copy from @buf to local memory
  *
- * Return: DAT_RSM_OK, or DAT_RSM_BAD_LOCALMEM if the local memory was freed.
+ * Return: 0, or -ESTALE if the local memory was freed.
  */
 int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from)
 {
@@ -229,14 +229,14 @@ int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool fr
 		idx = srcu_read_lock(&rsm_transfers);
 		if (READ_ONCE(lm->obj.stopped)) {
 			srcu_read_unlock(&rsm_transfers, idx);
-			return DAT_RSM_BAD_LOCALMEM;
+			return -ESTALE;
 		}
 		va = mem_byte(srcu_dereference(lm->mem, &rsm_transfers), at + done);
 		memcpy(from ? buf + done : va, from ? va : buf + done, part);
 		kunmap_local(va);
 		srcu_read_unlock(&rsm_transfers, idx);
 	}
-	return DAT_RSM_OK;
+	return 0;
 }
 
 static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
@@ -249,12 +249,12 @@ static int io_local(const struct io *io, const struct dat_rsm_ioent *e)
 
 	obj = rsm_obj_get(io->ctx, DAT_RSM_TYPE_LOCALMEM, e->localmem);
 	if (!obj)
-		return DAT_RSM_BAD_LOCALMEM;
+		return -ESTALE;
 	lm = to_rsm_localmem(obj);
 	ret = rsm_localmem_check(lm, e, io->put);
 	while (!ret && done < e->length) {
 		if (fatal_signal_pending(current)) {
-			ret = DAT_RSM_INTERRUPTED;
+			ret = -EINTR;
 			break;
 		}
 		n = mem_chunk(e->addr + done, e->length - done);
@@ -273,14 +273,14 @@ int rsm_io_entry_check(const struct rsm_import *imp, const struct dat_rsm_ioent 
 	u64 size = imp->length, end;
 
 	if (!is_power_of_2(e->width) || e->width > 8 || (e->localmem && e->width > 1))
-		return DAT_RSM_BAD_SGIO;
+		return -EBADR;
 	if ((e->offset | e->length) & (e->width - 1))
-		return DAT_RSM_BAD_ALIGNMENT;
+		return -EDOM;
 	if (e->offset > size)
-		return DAT_RSM_BAD_OFFSET;
+		return -ERANGE;
 	if (check_add_overflow(e->offset, e->length, &end) || end > size)
-		return DAT_RSM_BAD_LENGTH;
-	return DAT_RSM_OK;
+		return -EMSGSIZE;
+	return 0;
 }
 
 static int io_entry(const struct io *io, const struct dat_rsm_ioent *e)
@@ -301,12 +301,12 @@ static int io_entry(const struct io *io, const struct dat_rsm_ioent *e)
 static int io_check(const struct io *io, const struct dat_rsm_io *arg)
 {
 	if (!arg->count || arg->count > DAT_RSM_MAX_IO)
-		return DAT_RSM_BAD_SGIO;
+		return -EBADR;
 	if (smp_load_acquire(&io->imp->obj.cut))	/* pairs with rsm_obj_cut() */
-		return DAT_RSM_CONN_ABORTED;
+		return -ECONNABORTED;
 	if (!(io->imp->perm & (io->put ? DAT_RSM_WRITE : DAT_RSM_READ)))
-		return DAT_RSM_PERM_DENIED;
-	return DAT_RSM_OK;
+		return -EACCES;
+	return 0;
 }
 
 static int io_entries(const struct io *io, const struct dat_rsm_ioent *e, struct dat_rsm_io *arg)
@@ -315,7 +315,7 @@ static int io_entries(const struct io *io, const struct dat_rsm_ioent *e, struct
 		.ctx = io->ctx, .imp = io->imp, .put = io->put, .e = e, .count = arg->count,
 		.interruptible = arg->flags & DAT_RSM_INTERRUPTIBLE,
 	};
-	int ret = DAT_RSM_OK;
+	int ret = 0;
 
 	if (io->imp->remote) {
 		ret = rsm_stage_io(&t);
@@ -413,8 +413,7 @@ static int io_run(const struct io *io, struct dat_rsm_io *arg)
 	ret = dat_check_entry_size(arg->entry_size, sizeof(e[0]));
 	if (ret)
 		return ret;
-	ret = rsm_array_error(dat_copy_array_from(e, sizeof(e[0]), arg->entries, arg->entry_size,
-						  arg->count));
+	ret = dat_copy_array_from(e, sizeof(e[0]), arg->entries, arg->entry_size, arg->count);
 	if (ret)
 		return ret;
 	ret = io_entries(io, e, arg);
@@ -436,7 +435,7 @@ int rsm_io(struct rsm_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	io.imp = to_rsm_import(obj);
 	/*
 	 * Pairs with the smp_mb() of obj_stop(): either obj_stop() sees the reference of this call,

@@ -63,11 +63,11 @@ static int mem_charge(struct mm_struct *mm, u32 npages, bool exported)
 		goto err_uncharge;
 	if (exported && !mem_budget_take(npages))
 		goto err_uncharge;
-	return DAT_RSM_OK;
+	return 0;
 
 err_uncharge:
 	atomic64_sub(npages, &mm->pinned_vm);
-	return DAT_RSM_NO_MEM;
+	return -ENOMEM;
 }
 
 static void mem_uncharge(struct mm_struct *mm, u32 npages, u32 budget)
@@ -150,18 +150,17 @@ static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 static int mem_error(int err, u64 addr, u64 length, bool exported)
 {
 	if (err == -EFAULT)
-		return exported && mem_mapped(addr, length) ? DAT_RSM_PERM_DENIED :
-							      DAT_RSM_BAD_ADDR;
-	return err == -EINTR ? DAT_RSM_INTERRUPTED : DAT_RSM_NO_MEM;
+		return exported && mem_mapped(addr, length) ? -EACCES : -EFAULT;
+	return err == -EINTR ? -EINTR : -ENOMEM;
 }
 
 static int mem_check(u64 addr, u64 length)
 {
 	if (addr + length < addr || !access_ok((void __user *)addr, length))
-		return DAT_RSM_BAD_ADDR;
+		return -EFAULT;
 	if (length > (u64)totalram_pages() << PAGE_SHIFT)
-		return mem_mapped(addr, length) ? DAT_RSM_NO_MEM : DAT_RSM_BAD_ADDR;
-	return length > RSM_MAX_LENGTH ? DAT_RSM_BAD_LENGTH : DAT_RSM_OK;
+		return mem_mapped(addr, length) ? -ENOMEM : -EFAULT;
+	return length > RSM_MAX_LENGTH ? -EMSGSIZE : 0;
 }
 
 /**
@@ -171,10 +170,10 @@ static int mem_check(u64 addr, u64 length)
  * @exported: true for a segment, which must be writable and counts against rsm_mem_budget()
  * @out: result
  *
- * Context: may sleep; takes mmap_lock.  Return: DAT_RSM_OK; DAT_RSM_BAD_ADDR if part of the memory
- * is not mapped; DAT_RSM_BAD_LENGTH if @length exceeds RSM_MAX_LENGTH; DAT_RSM_PERM_DENIED if the
- * memory of a segment is not writable; DAT_RSM_NO_MEM if RLIMIT_MEMLOCK or the budget is exceeded,
- * or if an allocation fails; DAT_RSM_INTERRUPTED if the process is being killed.
+ * Context: may sleep; takes mmap_lock.  Return: 0; -EFAULT if part of the memory
+ * is not mapped; -EMSGSIZE if @length exceeds RSM_MAX_LENGTH; -EACCES if the
+ * memory of a segment is not writable; -ENOMEM if RLIMIT_MEMLOCK or the budget is exceeded,
+ * or if an allocation fails; -EINTR if the process is being killed.
  */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 {
@@ -192,7 +191,7 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 		return ret;
 	mem = mem_alloc(length, exported);
 	if (!mem) {
-		ret = DAT_RSM_NO_MEM;
+		ret = -ENOMEM;
 		goto err_uncharge;
 	}
 	mem->budget = exported ? npages : 0;
@@ -202,7 +201,7 @@ int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 		goto err_unpin;
 	}
 	*out = mem;
-	return DAT_RSM_OK;
+	return 0;
 
 err_unpin:
 	mem_unpin_pages(mem);
@@ -232,7 +231,7 @@ void rsm_mem_unpin(struct rsm_mem *mem)
 static int mem_register_error(int err, u64 addr, u64 length)
 {
 	if (err == -ENODEV)
-		return DAT_RSM_CTLR_NOT_PRESENT;
+		return -ENODEV;
 	return mem_error(err, addr, length, true);
 }
 
@@ -245,7 +244,7 @@ static int mem_register_error(int err, u64 addr, u64 length)
  *
  * The registration pins the pages, and charges them to RLIMIT_MEMLOCK.
  *
- * Context: may sleep; takes mmap_lock.  Return: like rsm_mem_pin(), or DAT_RSM_CTLR_NOT_PRESENT.
+ * Context: may sleep; takes mmap_lock.  Return: like rsm_mem_pin(), or -ENODEV.
  */
 int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 {
@@ -257,10 +256,10 @@ int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 		return ret;
 	mem = mem_alloc(length, true);
 	if (!mem)
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	if (!mem_budget_take(length >> PAGE_SHIFT)) {
 		mem_free(mem);
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	}
 	mem->budget = length >> PAGE_SHIFT;
 	ret = kdat_lmr_of_user(pz, addr, length, RSM_PRIV, &mem->lmr, &mem->rkey);
@@ -269,7 +268,7 @@ int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 		return mem_register_error(ret, addr, length);
 	}
 	*out = mem;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 static void localmem_drop(struct rsm_obj *obj)
@@ -297,17 +296,17 @@ int rsm_localmem_create(struct rsm_ucmd *ucmd)
 
 	/* Any controller can use the pinned pages, so only check that arg->ctlr exists. */
 	if (!rsm_ctlr_present(ucmd->ctx->node, arg->ctlr))
-		return DAT_RSM_CTLR_NOT_PRESENT;
+		return -ENODEV;
 	if (!arg->addr || !PAGE_ALIGNED(arg->addr))
-		return DAT_RSM_BAD_ADDR;
+		return -EFAULT;
 	if (!arg->length)
-		return DAT_RSM_BAD_LENGTH;
+		return -EMSGSIZE;
 	ret = rsm_mem_pin(arg->addr, arg->length, false, &mem);
 	if (ret)
 		return ret;
 	lm = kzalloc(sizeof(*lm), GFP_KERNEL_ACCOUNT);
 	if (!lm) {
-		ret = DAT_RSM_NO_MEM;
+		ret = -ENOMEM;
 		goto err_unpin;
 	}
 	ret = rsm_obj_setup(ucmd->ctx, &lm->obj, &localmem_ops);

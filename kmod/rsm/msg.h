@@ -87,12 +87,6 @@ bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len);
  */
 void rsm_conn_up(struct rsm_conn *conn);
 
-/*
- * Returns the enum dat_rsm_err that the importing process gets for the exporter's error @err.  @err
- * comes from the peer, so it may have any value.
- */
-int rsm_conn_refusal(u32 err);
-
 /* Marks a connection lost, with the reason @err.  Context: may sleep; end_lock held. */
 void rsm_conn_lost(struct rsm_conn *conn, int err);
 

@@ -110,14 +110,14 @@ int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out)
 
 	if (id == READ_ONCE(node->id)) {
 		*out = ctlr->addr;
-		return DAT_RSM_OK;
+		return 0;
 	}
 	rcu_read_lock();
 	e = table_find(rcu_dereference(node->table), id, ctlr->number);
 	if (e)
 		entry_addr(e, out);
 	rcu_read_unlock();
-	return e ? DAT_RSM_OK : DAT_RSM_UNREACHABLE;
+	return e ? 0 : -EHOSTUNREACH;
 }
 
 bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known)
@@ -205,14 +205,14 @@ static int table_read(const struct dat_rsm_nodes *arg, struct rsm_table **out)
 	int ret;
 
 	if (arg->count > NODES_MAX)
-		return DAT_RSM_BAD_CONF;
+		return -EKEYREJECTED;
 	t = table_alloc(arg->count);
 	if (!t)
-		return DAT_RSM_NO_MEM;
-	ret = rsm_array_error(dat_copy_array_from(t->nodes, sizeof(*t->nodes), arg->list,
-						  arg->entry_size, t->count));
+		return -ENOMEM;
+	ret = dat_copy_array_from(t->nodes, sizeof(*t->nodes), arg->list, arg->entry_size,
+				  t->count);
 	if (!ret && !table_good(t))
-		ret = DAT_RSM_BAD_CONF;
+		ret = -EKEYREJECTED;
 	if (ret)
 		kvfree(t);
 	else
@@ -226,11 +226,11 @@ static int table_read(const struct dat_rsm_nodes *arg, struct rsm_table **out)
  */
 static int own_id_set(struct rsm_node *node, u32 id)
 {
-	int ret = DAT_RSM_OK;
+	int ret = 0;
 
 	mutex_lock(&node->lock);
 	if (id != node->id && atomic_read(&node->objs))
-		ret = DAT_RSM_ALREADY_PUBLISHED;
+		ret = -EALREADY;
 	else
 		WRITE_ONCE(node->id, id);
 	mutex_unlock(&node->lock);
@@ -241,12 +241,12 @@ static int own_id_set(struct rsm_node *node, u32 id)
 static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 {
 	struct rsm_table *t = NULL;
-	int ret = DAT_RSM_OK;
+	int ret = 0;
 
 	if (!ns_capable(node->net->user_ns, CAP_NET_ADMIN))
-		return DAT_RSM_PERM_DENIED;
+		return -EACCES;
 	if (arg->flags & DAT_RSM_NODES_LOCAL && arg->local > DAT_RSM_MAX_NODE)
-		return DAT_RSM_BAD_CONF;
+		return -EKEYREJECTED;
 	if (arg->flags & DAT_RSM_NODES_TABLE)
 		ret = table_read(arg, &t);
 	if (ret)
@@ -267,7 +267,7 @@ static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
  * @node: node
  * @out: result, which the caller frees by kvfree(); an empty table if the node has none
  *
- * Context: may sleep.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM.
+ * Context: may sleep.  Return: 0, -ENOMEM.
  */
 int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 {
@@ -284,7 +284,7 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 		kvfree(copy);
 		copy = table_alloc(room);
 		if (!copy)
-			return DAT_RSM_NO_MEM;
+			return -ENOMEM;
 		rcu_read_lock();
 		t = rcu_dereference(node->table);
 		count = t ? t->count : 0;
@@ -294,7 +294,7 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 	} while (count > room);
 	copy->count = count;
 	*out = copy;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /*
@@ -306,11 +306,11 @@ static int trust_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 	if (hweight32(arg->flags) != 1 || arg->state & ~DAT_RSM_NODE_TRUSTS)
 		return -EOPNOTSUPP;
 	if (!capable(CAP_SYS_ADMIN))
-		return DAT_RSM_PERM_DENIED;
+		return -EACCES;
 	if (arg->flags & DAT_RSM_NODES_KEY)
 		return rsm_auth_set_key(node, arg->key);
 	WRITE_ONCE(node->trusts, arg->state & DAT_RSM_NODE_TRUSTS);
-	return DAT_RSM_OK;
+	return 0;
 }
 
 static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
@@ -322,8 +322,8 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 	if (ret)
 		return ret;
 	/* Copy without a lock, because an access to the process's memory can take long. */
-	ret = rsm_array_error(dat_copy_array_to(arg->list, arg->entry_size, t->nodes,
-						sizeof(*t->nodes), min(arg->count, t->count)));
+	ret = dat_copy_array_to(arg->list, arg->entry_size, t->nodes, sizeof(*t->nodes),
+				min(arg->count, t->count));
 	arg->count = t->count;
 	arg->local = READ_ONCE(node->id);
 	arg->state = (READ_ONCE(node->key) ? DAT_RSM_NODE_KEYED : 0) |

@@ -158,14 +158,14 @@ static void obj_uncount(struct rsm_ctx *ctx)
  *
  * After success, the caller must call rsm_obj_publish() or rsm_obj_abort().
  *
- * Context: may sleep.  Return: DAT_RSM_OK, DAT_RSM_NO_RESOURCES, DAT_RSM_NO_MEM.
+ * Context: may sleep.  Return: 0, -ENOSPC, -ENOMEM.
  */
 int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj_ops *ops)
 {
 	int ret;
 
 	if (ops->charged && !obj_count(ctx))
-		return DAT_RSM_NO_RESOURCES;
+		return -ENOSPC;
 	ret = xa_alloc_cyclic(&ctx->objs, &obj->id, XA_ZERO_ENTRY, ID_LIMIT, &ctx->next_id,
 			      GFP_KERNEL_ACCOUNT);
 	if (ret < 0)
@@ -181,12 +181,12 @@ int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj
 	obj->generation = obj->slot->generation;
 	obj_new_generation(obj);
 	WRITE_ONCE(obj->slot->pending, 0);
-	return DAT_RSM_OK;
+	return 0;
 
 err_uncount:
 	if (ops->charged)
 		obj_uncount(ctx);
-	return ret == -EBUSY ? DAT_RSM_NO_RESOURCES : DAT_RSM_NO_MEM;
+	return ret == -EBUSY ? -ENOSPC : -ENOMEM;
 }
 
 /*
@@ -199,7 +199,7 @@ int rsm_obj_publish(struct rsm_ucmd *ucmd, struct rsm_obj *obj)
 	ucmd->made = obj;
 	/* xa_store() allocates nothing, because rsm_obj_setup() has reserved the entry. */
 	xa_store(&obj->ctx->objs, obj->id, obj, GFP_KERNEL_ACCOUNT);
-	return DAT_RSM_OK;
+	return 0;
 }
 
 static void obj_forget(struct rsm_obj *obj)
@@ -343,7 +343,7 @@ static void obj_end(struct rsm_obj *obj)
  * @type: required type
  * @id: id, unchecked
  *
- * Context: may sleep.  Return: DAT_RSM_OK, or DAT_RSM_BAD_SEG if the context has no such object or
+ * Context: may sleep.  Return: 0, or -EBADF if the context has no such object or
  * if another thread frees the object.
  */
 int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
@@ -362,9 +362,9 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 		obj = NULL;
 	xa_unlock(&ctx->objs);
 	if (!obj)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	obj_end(obj);
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /* Ends an object to which the caller has a reference, unless another thread already ends it. */
@@ -473,7 +473,7 @@ static const struct mmu_notifier_ops ctx_mn_ops = {
  * @filp: file of the current process
  * @out: result
  *
- * Context: may sleep; takes mmap_lock.  Return: DAT_RSM_OK; DAT_RSM_NO_MEM; -ERESTARTNOINTR if
+ * Context: may sleep; takes mmap_lock.  Return: 0; -ENOMEM; -ERESTARTNOINTR if
  * any signal is pending, even a signal without a handler.
  */
 int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
@@ -484,7 +484,7 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 	if (!ctx)
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	ctx->mm = file->mm;
 	ctx->node = rsm_node_of(file->net);
 	ctx->mapping = filp->f_mapping;
@@ -507,7 +507,7 @@ int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
 	if (ret)
 		goto err_free_slots;
 	*out = ctx;
-	return DAT_RSM_OK;
+	return 0;
 
 err_free_slots:
 	dat_region_free(&ctx->slots);
@@ -515,7 +515,7 @@ err_put_users:
 	ctx_put_users(ctx);
 err_free:
 	kfree(ctx);
-	return ret == -EINTR ? -ERESTARTNOINTR : DAT_RSM_NO_MEM;
+	return ret == -EINTR ? -ERESTARTNOINTR : -ENOMEM;
 }
 
 /**

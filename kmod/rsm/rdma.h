@@ -167,8 +167,8 @@ struct rsm_ctlr {
  *
  * Context: may sleep; opens the adapter if it is not open, and waits for an open or close in
  * progress.
- * Return: DAT_RSM_OK, DAT_RSM_CTLR_NOT_PRESENT, DAT_RSM_NO_MEM, DAT_RSM_NO_RESOURCES;
- * DAT_RSM_INTERRUPTED: the process is being killed.
+ * Return: 0, -ENODEV, -ENOMEM, -ENOSPC;
+ * -EINTR: the process is being killed.
  */
 int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
 
@@ -180,13 +180,24 @@ void rsm_ctlr_put(struct rsm_ctlr *ctlr);
 
 int rsm_dat_error(DAT_RETURN rc);
 
+/* rsm/error.c */
+
+/* Converts 0 or an errno to the error in an answer or a GRANT. */
+__be32 rsm_error_to_wire(int err);
+
+/*
+ * Returns the errno of an error, not 0, that a peer has sent.  The peer may send any value: those
+ * that an exporter does not send become -EHOSTUNREACH.
+ */
+int rsm_error_of_wire(__be32 code);
+
 /**
  * rsm_node_addr() - look up the address of a node
  * @ctlr: adapter that leads to the node
  * @id: node id; the local node's id yields the address of @ctlr
  * @out: result, without port
  *
- * Return: DAT_RSM_OK, or DAT_RSM_UNREACHABLE if the node is not in the table.
+ * Return: 0, or -EHOSTUNREACH if the node is not in the table.
  */
 int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
 
@@ -318,8 +329,8 @@ struct rsm_received {
  * @inbox_work: work that processes @inbox
  * @lock: spinlock of all members below
  * @state: state; only conn_set_state() writes it; RSM_CONN_ENDED is set under @end_lock, too
- * @result: result of the handshake: -EINPROGRESS, DAT_RSM_OK once the connection has been up, or
- *	the reason why it was not established, enum dat_rsm_err; -EBUSY if the exporter had no place
+ * @result: result of the handshake: -EINPROGRESS, 0 once the connection has been up, or
+ *	the reason why it was not established; -EBUSY if the exporter had no place
  *	for the request; -EINPROGRESS if rsm_conn_end() comes first
  * @swapped: importer: flag: the exporter's byte order differs from this host's
  * @rkey: remote key of the segment; on the exporter's side valid only after a rebind
@@ -415,7 +426,7 @@ void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
 
 /*
  * Exporter: checks that the importer and this node both require proofs, or both trust the network.
- * Return: enum dat_rsm_err.
+ * Return: 0 or an errno of rsm/error.c.
  */
 int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g);
 
@@ -429,7 +440,7 @@ int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g);
  * @stage: bytes of memory for transfers, in addition to the memory for messages
  * @out: result, with a reference and without an endpoint
  *
- * Context: may sleep.  Return: DAT_RSM_OK, DAT_RSM_NO_MEM, DAT_RSM_NO_RESOURCES.
+ * Context: may sleep.  Return: 0, -ENOMEM, -ENOSPC.
  */
 int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *owner,
 		  u32 stage, struct rsm_conn **out);
@@ -442,7 +453,7 @@ int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *o
  *
  * After an error, the caller must call rsm_conn_end(), which frees what this function has made.
  *
- * Context: may sleep; the caller prevents a concurrent rsm_conn_end().  Return: enum dat_rsm_err.
+ * Context: may sleep; the caller prevents a concurrent rsm_conn_end().
  */
 int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits);
 
@@ -571,8 +582,8 @@ extern struct workqueue_struct *rsm_wq;
  * @node: node id
  *
  * Context: sleeps up to two seconds, or four if the node accepts the request and then sends
- * nothing.  Return: DAT_RSM_OK if the node has accepted or refused the request,
- * DAT_RSM_UNREACHABLE; -EAGAIN: the connection was lost; or the error that prevented the probe.
+ * nothing.  Return: 0 if the node has accepted or refused the request,
+ * -EHOSTUNREACH; -EAGAIN: the connection was lost; or the error that prevented the probe.
  */
 int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node);
 

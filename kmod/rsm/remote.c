@@ -30,7 +30,7 @@ static void remote_lost(struct rsm_conn *conn)
 	struct rsm_import *imp = conn->owner;
 
 	/* If the handshake failed, do not cut the import, because remote_open() may try again. */
-	if (READ_ONCE(conn->result) == DAT_RSM_OK)
+	if (!READ_ONCE(conn->result))
 		rsm_obj_cut(&imp->obj);
 }
 
@@ -97,8 +97,8 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 		return ret;
 	rc = connect_as_kernel(conn, &addr, timeout_us);
 	if (DAT_GET_TYPE(rc) == DAT_INVALID_ADDRESS)
-		return DAT_RSM_UNREACHABLE;
-	return rc ? rsm_dat_error(rc) : DAT_RSM_OK;
+		return -EHOSTUNREACH;
+	return rc ? rsm_dat_error(rc) : 0;
 }
 
 /* The lock orders the read of what rsm_conn_up() sets after @result. */
@@ -115,10 +115,10 @@ static int conn_result(struct rsm_conn *conn)
 /*
  * Connects and waits for the end of the handshake.  After an error the caller calls conn_close().
  *
- * Returns enum dat_rsm_err; -EBUSY if the exporter has no place for the request; -EAGAIN if the
- * exporter disconnected during the handshake; -ETIMEDOUT if the transport connected, but the
- * handshake did not end in time; -ERESTARTNOHAND after a signal: the kernel restarts the system
- * call unless a signal handler runs.
+ * Returns -EBUSY if the exporter has no place for the request; -EAGAIN if the exporter disconnected
+ * during the handshake; -ETIMEDOUT if the transport connected, but the handshake did not end in
+ * time; -ERESTARTNOHAND after a signal: the kernel restarts the system call unless a signal handler
+ * runs.
  */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -133,10 +133,10 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	if (left < 0)
 		return -ERESTARTNOHAND;
 	if (!left)
-		return READ_ONCE(conn->answered) ? -ETIMEDOUT : DAT_RSM_UNREACHABLE;
+		return READ_ONCE(conn->answered) ? -ETIMEDOUT : -EHOSTUNREACH;
 	/* If the handshake succeeded and the connection was lost since, the import has been cut. */
 	ret = conn_result(conn);
-	return ret == DAT_RSM_CONN_ABORTED ? -EAGAIN : ret;
+	return ret == -ECONNABORTED ? -EAGAIN : ret;
 }
 
 /* Tears the connection down.  The last rsm_conn_put() frees struct rsm_conn. */
@@ -172,7 +172,7 @@ static int remote_try(struct rsm_import *imp, const struct dat_rsm_connect *arg)
 	imp->length = r->conn->length;
 	if (r->conn->transcript.grant.flags & RSM_GRANT_OWNER)
 		imp->owner = make_kuid(&init_user_ns, be32_to_cpu(r->conn->transcript.owner));
-	return DAT_RSM_OK;
+	return 0;
 
 err_conn:
 	conn_close(r->conn);
@@ -195,7 +195,7 @@ static int remote_ask(struct rsm_import *imp, const struct dat_rsm_connect *arg,
 		if (ret != -EBUSY && ret != -EAGAIN)
 			return ret;
 		if (time_after(jiffies, end))
-			return DAT_RSM_NO_RESOURCES;
+			return -ENOSPC;
 		if (msleep_interruptible(ms))
 			return -ERESTARTNOHAND;
 		ms = min(2 * ms, BUSY_MS_LONGEST);
@@ -223,7 +223,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	if (ret == -ETIMEDOUT)
 		ret = remote_ask(imp, arg, end);
 	if (ret == -ETIMEDOUT)
-		ret = DAT_RSM_UNREACHABLE;
+		ret = -EHOSTUNREACH;
 	if (ret)
 		rsm_ctlr_put(r->ctlr);
 	return ret;
@@ -238,8 +238,8 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
  * After success, the caller ends the import by rsm_remote_end() and rsm_remote_release().
  *
  * Context: sleeps until the exporter has answered, or until two attempts have timed out.  Return:
- * enum dat_rsm_err, or -ERESTARTNOHAND after a signal.  DAT_RSM_NO_RESOURCES may mean that the
- * exporter had no place for the request, or ended each connection, for at least ten seconds.
+ * 0; -ERESTARTNOHAND after a signal; -ENOSPC also if the exporter had no place for the request, or
+ * ended each connection, for at least ten seconds; or another errno of rsm/error.c.
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)
@@ -248,7 +248,7 @@ int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 
 	imp->remote = remote_alloc();
 	if (!imp->remote)
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	ret = remote_open(imp, node, arg);
 	if (ret) {
 		kfree(imp->remote);
@@ -293,7 +293,7 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	 * while the host exports or imports.
 	 */
 	if (READ_ONCE(conn->answered))
-		ret = DAT_RSM_OK;
+		ret = 0;
 	conn_close(conn);
 	rsm_conn_put(conn);
 	return ret;
@@ -302,5 +302,5 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 /* Sends an event from an import to its exporter. */
 int rsm_remote_post(struct rsm_import *imp, bool single)
 {
-	return rsm_msg_tell(imp->remote->conn, single) ? DAT_RSM_CONN_ABORTED : DAT_RSM_OK;
+	return rsm_msg_tell(imp->remote->conn, single) ? -ECONNABORTED : 0;
 }

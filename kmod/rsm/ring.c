@@ -397,7 +397,7 @@ static int ring_register(struct rsm_ring *r)
 			return ret;
 		}
 	}
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /*
@@ -415,9 +415,9 @@ static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 
 	lockdep_assert_held(&conn->ring_lock);
 	if (READ_ONCE(conn->state) == RSM_CONN_ENDED || READ_ONCE((*ring)->imp->obj.cut))
-		return DAT_RSM_CONN_ABORTED;
+		return -ECONNABORTED;
 	if (conn->ring)
-		return DAT_RSM_OK;
+		return 0;
 	ret = ring_register(*ring);
 	if (ret)
 		return ret;
@@ -427,7 +427,7 @@ static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 	conn->done[RSM_CHANNEL_RING] = ring_completed;
 	smp_store_release(&conn->ring, *ring);	/* pairs with ring_of() */
 	*ring = NULL;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 static int ring_add(struct rsm_conn *conn)
@@ -436,7 +436,7 @@ static int ring_add(struct rsm_conn *conn)
 	int ret;
 
 	if (!r)
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	mutex_lock(&conn->ring_lock);
 	ret = ring_begin(conn, &r);
 	mutex_unlock(&conn->ring_lock);
@@ -521,16 +521,16 @@ int rsm_ring_make(struct rsm_ucmd *ucmd)
 	struct dat_rsm_ring *arg = ucmd->arg;
 	struct rsm_import *imp;
 	struct rsm_obj *obj;
-	int ret = DAT_RSM_OK;
+	int ret = 0;
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
 	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	imp = to_rsm_import(obj);
 	if (!imp->remote)
-		ret = DAT_RSM_BAD_CTLR;
+		ret = -ENXIO;
 	else if (!ring_of(imp))
 		ret = ring_add(imp->remote->conn);
 	if (!ret)
@@ -540,8 +540,8 @@ int rsm_ring_make(struct rsm_ucmd *ucmd)
 }
 
 /*
- * Checks whether entry @index has completed.  Returns enum dat_rsm_err; -EAGAIN if the entry has
- * not completed.  In that case, if @sleep is set, the completion of the entry will wake the caller.
+ * Checks whether entry @index has completed.  Returns -EAGAIN if the entry has not completed.  In
+ * that case, if @sleep is set, the completion of the entry will wake the caller.
  */
 static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 {
@@ -549,11 +549,11 @@ static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 
 	spin_lock_bh(&r->lock);
 	if ((s32)(r->done - index) > 0) {
-		ret = DAT_RSM_OK;
+		ret = 0;
 	} else if (READ_ONCE(r->imp->obj.stopped)) {
-		ret = DAT_RSM_BAD_SEG;
+		ret = -EBADF;
 	} else if (smp_load_acquire(&r->imp->obj.cut)) {	/* see rsm_obj_cut() */
-		ret = DAT_RSM_CONN_ABORTED;
+		ret = -ECONNABORTED;
 	} else if (sleep) {
 		if (!r->waiting || (s32)(index - r->wake_at) < 0)
 			r->wake_at = index;
@@ -571,7 +571,7 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	/* With deadline 0, a kick does not wait, so it must not change @wake_at. */
 	if (!deadline_ns) {
 		ret = ring_wait_for(r, index, false);
-		return ret == -EAGAIN ? DAT_RSM_TIMEOUT : ret;
+		return ret == -EAGAIN ? -ETIMEDOUT : ret;
 	}
 	do {
 		prepare_to_wait(&r->imp->obj.wq, &wait, TASK_INTERRUPTIBLE);
@@ -586,13 +586,13 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 int rsm_ring_kick(struct rsm_ucmd *ucmd)
 {
 	struct dat_rsm_kick *arg = ucmd->arg;
-	int ret = DAT_RSM_BAD_CTLR;
+	int ret = -ENXIO;
 	struct rsm_obj *obj;
 	struct rsm_ring *r;
 
 	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)
-		return DAT_RSM_BAD_SEG;
+		return -EBADF;
 	r = ring_of(to_rsm_import(obj));
 	if (r) {
 		dat_poller_unpark(&ucmd->ctx->poller);

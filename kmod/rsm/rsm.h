@@ -596,14 +596,15 @@ int rsm_stage_io(struct rsm_transfer *t);
  * rsm_auth_ready() - check that a node is configured to use adapters
  * @node: node
  *
- * Return: DAT_RSM_OK if the node has a valid cluster key or trusts the network, else
- * DAT_RSM_BAD_CONF.
+ * Return: 0 if the node has a valid cluster key or trusts the network, else
+ * -EKEYREJECTED.
  */
 int rsm_auth_ready(struct rsm_node *node);
 
 /*
  * Sets the cluster key of @node to the caller's logon key with serial number @serial.  0 removes
- * the cluster key.  Return: enum dat_rsm_err, or -ENOPKG if this kernel has no hmac(sha256).
+ * the cluster key.  Return: 0, an errno of rsm/error.c, or -ENOPKG if this kernel has no
+ * hmac(sha256).
  */
 int rsm_auth_set_key(struct rsm_node *node, s32 serial);
 
@@ -624,11 +625,13 @@ int rsm_ring_make(struct rsm_ucmd *ucmd);
 int rsm_ring_kick(struct rsm_ucmd *ucmd);
 struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind);
 
-/* Converts a result of dat_copy_array_from() or dat_copy_array_to() to a result of an RSM call. */
-static inline int rsm_array_error(int err)
-{
-	return err == -EFAULT ? DAT_RSM_BAD_ADDR : err;
-}
+/* rsm/error.c */
+
+/*
+ * Converts an errno of this module to the result of an ioctl.  Returns DAT_RSM_OK for an errno that
+ * is no result: the ioctl itself fails with it.
+ */
+enum dat_rsm_err rsm_error(int err);
 
 /* rsm/cmd.c */
 struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd);

@@ -138,11 +138,11 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 
 	/* A node that is not in node->table can claim any id, so no access list admits it. */
 	if (!conn->known && exp->acl_count)
-		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
+		return -ENONET;
 	ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,
 				proof_in_group(p, exp->gid));
-	if (ret == DAT_RSM_PERM_DENIED && p->flags & RSM_PROOF_CAPABLE)
-		ret = DAT_RSM_OK;
+	if (ret == -EACCES && p->flags & RSM_PROOF_CAPABLE)
+		ret = 0;
 	return ret;
 }
 
@@ -158,7 +158,7 @@ static bool serve_has_room(const struct rsm_export *exp)
 
 /*
  * Checks the importer's permissions and fills in the GRANT.  After success, rebinds and events of
- * the segment are sent to the peer.  Returns enum dat_rsm_err.
+ * the segment are sent to the peer.  Returns 0 or an errno of rsm/error.c.
  */
 static int serve_grant(struct rsm_conn *conn)
 {
@@ -169,9 +169,9 @@ static int serve_grant(struct rsm_conn *conn)
 	int ret;
 
 	mutex_lock(&node->lock);
-	ret = list_empty(&conn->entry) ? DAT_RSM_NOT_PUBLISHED : serve_allowed(conn, exp);
+	ret = list_empty(&conn->entry) ? -ENOENT : serve_allowed(conn, exp);
 	if (!ret && !serve_has_room(exp))
-		ret = DAT_RSM_NO_RESOURCES;
+		ret = -ENOSPC;
 	if (!ret) {
 		mem = rcu_dereference_protected(exp->mem, lockdep_is_held(&node->lock));
 		grant->rkey = cpu_to_be32(mem->rkey);
@@ -203,7 +203,7 @@ static bool serve_proven(struct rsm_conn *conn)
 	bool write = be32_to_cpu(conn->transcript.greeting.perm) & DAT_RSM_WRITE;
 	int ret = serve_grant(conn);
 
-	conn->transcript.grant.err = cpu_to_be32(ret);
+	conn->transcript.grant.err = rsm_error_to_wire(ret);
 	return ret || kdat_ep_allow_peer(conn->ep, write) == DAT_SUCCESS;
 }
 
@@ -241,9 +241,9 @@ static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, struc
 	struct rsm_export *exp = xa_load(&ctlr->node->segs, be32_to_cpu(g->segid));
 
 	if (!exp || exp->ctlr != ctlr)
-		return DAT_RSM_NOT_PUBLISHED;
+		return -ENOENT;
 	*out = exp;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /* Checks that the requested segment exists, before the caller allocates a connection. */
@@ -309,8 +309,8 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 		return ret;
 	serve_start_deadline(conn);
 	if (kdat_cr_accept(cr, conn->ep, sizeof(*answer), answer))
-		return DAT_RSM_NO_RESOURCES;
-	return DAT_RSM_OK;
+		return -ENOSPC;
+	return 0;
 }
 
 /**
@@ -400,17 +400,17 @@ static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 	       be32_to_cpu(g->to) == ctlr->node->id;
 }
 
-/* Checks a request, and reads its greeting.  Returns enum dat_rsm_err. */
+/* Checks a request, and reads its greeting.  Returns 0 or an errno of rsm/error.c. */
 static int serve_read(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_asked *asked)
 {
 	DAT_CR_PARAM param = {};
 
 	if (kdat_cr_query(cr, DAT_CR_FIELD_ALL, &param) ||
 	    !greeting_read(ctlr, &asked->g, &param))
-		return DAT_RSM_UNREACHABLE;
+		return -EHOSTUNREACH;
 	if (!rsm_node_is_at(ctlr, be32_to_cpu(asked->g.node), param.remote_ia_address_ptr,
 			    &asked->known))
-		return DAT_RSM_NOT_PUBLISHED_TO_NODE;
+		return -ENONET;
 	return rsm_auth_agree(ctlr->node, &asked->g);
 }
 
@@ -432,7 +432,7 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 	if (!ret)
 		ret = serve_connect(ctlr, cr, &asked, &answer);
 	if (ret) {
-		answer.err = cpu_to_be32(ret);
+		answer.err = rsm_error_to_wire(ret);
 		kdat_cr_refuse(cr, &answer, sizeof(answer));
 	}
 	if (asked.lane)
@@ -501,7 +501,7 @@ void rsm_serve_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
  *
  * After success, the caller calls rsm_serve_close() when the segment ends.
  *
- * Context: may sleep.  Return: enum dat_rsm_err.
+ * Context: may sleep.  Return: 0 or an errno of rsm/error.c.
  */
 int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 {
@@ -516,7 +516,7 @@ int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 		return ret;
 	rc = kdat_pz_create(exp->ctlr->ia, &exp->pz);
 	if (!rc)
-		return DAT_RSM_OK;
+		return 0;
 	rsm_ctlr_put(exp->ctlr);
 	return rsm_dat_error(rc);
 }

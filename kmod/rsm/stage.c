@@ -112,8 +112,8 @@ static int stage_copy(const struct stage *s, u32 entry, u64 at, void *buf, u32 n
 	if (s->lm[entry])
 		return rsm_localmem_copy(s->lm[entry], addr, buf, n, s->t->put);
 	if (s->t->put ? copy_from_user(buf, user, n) : copy_to_user(user, buf, n))
-		return DAT_RSM_BAD_ADDR;
-	return DAT_RSM_OK;
+		return -EFAULT;
+	return 0;
 }
 
 static bool stage_reached(const struct stage *s, u32 seq)
@@ -141,7 +141,7 @@ static int stage_await(const struct stage *s, u32 seq)
 		rsm_conn_hang_up(s->conn);
 		wait_event(s->conn->wq, stage_decided(s, seq));
 	}
-	return stage_reached(s, seq) ? DAT_RSM_OK : DAT_RSM_CONN_ABORTED;
+	return stage_reached(s, seq) ? 0 : -ECONNABORTED;
 }
 
 /* Counts an entry and the empty entries directly behind it as done.  Returns their total number. */
@@ -172,7 +172,7 @@ static int stage_take(struct stage *s)
 	for (done = 0; done < c->n; done += n) {
 		length = s->t->e[i].length;
 		n = min_t(u64, length - at, c->n - done);
-		ret = s->t->put ? DAT_RSM_OK :
+		ret = s->t->put ? 0 :
 		      stage_copy(s, i, at, stage_slot(s, s->first) + done, n);
 		if (ret)
 			return ret;
@@ -182,7 +182,7 @@ static int stage_take(struct stage *s)
 			at = 0;
 		}
 	}
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /* Waits for the request of the oldest chunk, then retires the chunk. */
@@ -214,9 +214,9 @@ static int stage_post_one(struct stage *s, bool silent)
 	};
 
 	if (rsm_conn_rdma(s->conn, &req))
-		return DAT_RSM_CONN_ABORTED;
+		return -ECONNABORTED;
 	s->r->posted++;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /*
@@ -225,7 +225,7 @@ static int stage_post_one(struct stage *s, bool silent)
  */
 static int stage_post(struct stage *s, bool more)
 {
-	int ret = DAT_RSM_OK;
+	int ret = 0;
 
 	while (!ret && s->r->posted != s->next)
 		ret = stage_post_one(s, s->t->put && (more || s->r->posted + 1 != s->next));
@@ -261,7 +261,7 @@ static bool stage_close(struct stage *s)
 /* Begins a chunk at byte @at of an entry.  Retires the oldest chunk if all slots are in use. */
 static int stage_begin(struct stage *s, u32 entry, u64 at)
 {
-	int ret = stage_close(s) ? stage_post(s, false) : DAT_RSM_OK;
+	int ret = stage_close(s) ? stage_post(s, false) : 0;
 
 	if (!ret && s->next - s->first == RSM_STAGE_SLOTS)
 		ret = stage_retire(s);
@@ -271,14 +271,14 @@ static int stage_begin(struct stage *s, u32 entry, u64 at)
 		.offset = s->t->e[entry].offset + at, .entry = entry, .at = at,
 	};
 	s->filling = true;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /* Adds @n bytes to the chunk being filled; the caller has checked that the chunk has room. */
 static int stage_fill(struct stage *s, u32 entry, u64 at, u32 n)
 {
 	struct chunk *c = stage_chunk(s, s->next);
-	int ret = DAT_RSM_OK;
+	int ret = 0;
 
 	if (s->t->put)
 		ret = stage_copy(s, entry, at, stage_slot(s, s->next) + c->n, n);
@@ -295,13 +295,13 @@ static bool stage_interrupted(const struct stage *s)
 static int stage_bytes(struct stage *s, u32 entry)
 {
 	const struct dat_rsm_ioent *e = &s->t->e[entry];
-	int ret = DAT_RSM_OK;
+	int ret = 0;
 	u64 done = 0;
 	u32 n;
 
 	while (!ret && done < e->length) {
 		if (stage_interrupted(s))
-			return DAT_RSM_INTERRUPTED;
+			return -EINTR;
 		n = min_t(u64, e->length - done, stage_room(s, e->offset + done, e->width));
 		ret = n ? stage_fill(s, entry, done, n) : stage_begin(s, entry, done);
 		done += n;
@@ -315,7 +315,7 @@ static int stage_localmem(struct stage *s, u32 entry)
 	struct rsm_obj *obj = rsm_obj_get(s->t->ctx, DAT_RSM_TYPE_LOCALMEM, e->localmem);
 
 	if (!obj)
-		return DAT_RSM_BAD_LOCALMEM;
+		return -ESTALE;
 	s->lm[entry] = to_rsm_localmem(obj);
 	return rsm_localmem_check(s->lm[entry], e, s->t->put);
 }
@@ -335,7 +335,7 @@ static int stage_entry(struct stage *s, u32 entry)
 	/* An empty entry is done when all earlier entries are done; see also stage_count(). */
 	if (!s->filling && s->first == s->next)
 		s->t->done++;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 /*
@@ -384,7 +384,7 @@ static int stage_finish(struct stage *s)
 
 static int stage_run(struct stage *s)
 {
-	int ret = DAT_RSM_OK, err;
+	int ret = 0, err;
 	u32 i;
 
 	for (i = 0; !ret && i < s->t->count; i++)
@@ -401,7 +401,7 @@ static int stage_run(struct stage *s)
  * rsm_stage_io() - transfer entries between the caller's memory and a segment, through the stage
  * @t: call; t->done is set
  *
- * Context: may sleep.  Return: enum dat_rsm_err.
+ * Context: may sleep.  Return: 0 or an errno of rsm/error.c.
  */
 int rsm_stage_io(struct rsm_transfer *t)
 {
@@ -412,13 +412,13 @@ int rsm_stage_io(struct rsm_transfer *t)
 	ret = t->interruptible ? mutex_lock_interruptible(&r->io_lock) :
 				 mutex_lock_killable(&r->io_lock);
 	if (ret)
-		return DAT_RSM_INTERRUPTED;
+		return -EINTR;
 	s.begin = r->posted;
 	s.first = r->posted;
 	s.next = r->posted;
 	ret = stage_run(&s);
 	mutex_unlock(&r->io_lock);
-	if (ret == DAT_RSM_CONN_ABORTED) {
+	if (ret == -ECONNABORTED) {
 		/* Disconnect and cut the import, so that later calls fail with the same error. */
 		rsm_conn_hang_up(r->conn);
 		rsm_obj_cut(&t->imp->obj);

@@ -76,7 +76,7 @@ static void survey_add(struct rsm_survey *s, u32 ctlr, u32 node, u32 flags, bool
  * @out: result, which the caller frees by kvfree(); the state of a link is ACTIVE if the adapter's
  *	port is up
  *
- * Return: DAT_RSM_OK, DAT_RSM_NO_MEM.
+ * Return: 0, -ENOMEM.
  */
 static int survey_list(struct rsm_node *node, struct rsm_survey **out)
 {
@@ -92,7 +92,7 @@ static int survey_list(struct rsm_node *node, struct rsm_survey **out)
 	s = kvmalloc(struct_size(s, links, 2 * RSM_MAX_CTLRS + t->count), GFP_KERNEL_ACCOUNT);
 	if (!s) {
 		kvfree(t);
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	}
 	s->count = 0;
 	while ((n = rsm_ctlr_next(node, n, &active))) {
@@ -104,7 +104,7 @@ static int survey_list(struct rsm_node *node, struct rsm_survey **out)
 	}
 	kvfree(t);
 	*out = s;
-	return DAT_RSM_OK;
+	return 0;
 }
 
 static void probe_work(struct work_struct *work)
@@ -146,7 +146,7 @@ static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe 
 {
 	struct probing all = { .left = ATOMIC_INIT(0) };
 	struct rsm_ctlr *ctlr = NULL;
-	int ret = DAT_RSM_OK;
+	int ret = 0;
 	u32 self = 0, i;
 
 	init_waitqueue_head(&all.wq);
@@ -172,7 +172,7 @@ static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe 
 	if (wait_event_killable(all.wq, !atomic_read(&all.left)) ||
 	    fatal_signal_pending(current)) {
 		WRITE_ONCE(all.stop, true);
-		ret = DAT_RSM_INTERRUPTED;
+		ret = -EINTR;
 	}
 	for (i = 0; i < s->count; i++)
 		flush_work(&probes[i].work);
@@ -198,7 +198,7 @@ static int survey_make(struct rsm_node *node)
 	probes = kvcalloc(s->count, sizeof(*probes), GFP_KERNEL_ACCOUNT);
 	if (!probes && s->count) {
 		kvfree(s);
-		return DAT_RSM_NO_MEM;
+		return -ENOMEM;
 	}
 	ret = survey_ask(node, s, probes);
 	kvfree(probes);
@@ -227,15 +227,15 @@ static struct rsm_survey *survey_copy(const struct rsm_survey *s)
 static int survey_get(struct rsm_node *node, struct rsm_survey **out)
 {
 	u32 before = READ_ONCE(node->surveys);
-	int ret = DAT_RSM_OK;
+	int ret = 0;
 
 	if (mutex_lock_killable(&node->survey_lock))
-		return DAT_RSM_INTERRUPTED;
+		return -EINTR;
 	if (node->surveys == before || !node->survey)
 		ret = survey_make(node);
 	if (!ret) {
 		*out = survey_copy(node->survey);
-		ret = *out ? DAT_RSM_OK : DAT_RSM_NO_MEM;
+		ret = *out ? 0 : -ENOMEM;
 	}
 	mutex_unlock(&node->survey_lock);
 	return ret;
@@ -259,8 +259,8 @@ int rsm_topology(struct rsm_ucmd *ucmd)
 	if (ret)
 		return ret;
 	if (s->count <= room)
-		ret = rsm_array_error(dat_copy_array_to(arg->list, arg->entry_size, s->links,
-							sizeof(*s->links), s->count));
+		ret = dat_copy_array_to(arg->list, arg->entry_size, s->links, sizeof(*s->links),
+					s->count);
 	arg->count = s->count;
 	arg->node = READ_ONCE(node->id);
 	kvfree(s);
