@@ -11,10 +11,29 @@
 #include <linux/cred.h>
 #include <linux/key.h>
 #include <linux/random.h>
+#include <linux/ratelimit.h>
 
 #include "rsm/msg.h"
+#include "rsm/trace.h"
 
 #define KEY_NAME	"rsm:cluster"
+
+/* In the order of enum rsm_why. */
+static const struct trace_print_flags why_names[] = { RSM_WHY_NAMES };
+
+/*
+ * One limit for all peers, so that many peers cannot fill the log, either.  The kernel adds a line
+ * with the number of lines that it has left out.
+ */
+static DEFINE_RATELIMIT_STATE(log_limit, 60 * HZ, 10);
+
+void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err)
+{
+	trace_rsm_handshake(peer, why, err);
+	if (why >= RSM_WHY_GREETING && __ratelimit(&log_limit))
+		pr_warn("dat_rsm: no handshake with %s %pISc: %s\n",
+			peer->exports ? "exporter" : "importer", &peer->addr, why_names[why].name);
+}
 
 static const char importer_label[16] = "RSM 2 importer";
 static const char exporter_label[16] = "RSM 2 exporter";
@@ -218,7 +237,7 @@ void rsm_auth_prove(struct rsm_conn *conn)
 	struct rsm_proof *p = &conn->transcript.proof;
 
 	if (!auth_sign(conn, true, p->mac)) {
-		rsm_conn_lost(conn, -EKEYREJECTED);
+		rsm_conn_lost(conn, RSM_WHY_NO_KEY, -EKEYREJECTED);
 		return;
 	}
 	spin_lock_bh(&conn->lock);
@@ -242,31 +261,34 @@ void rsm_auth_prove_again(struct rsm_conn *conn)
  * Handles the GRANT of the exporter.  @owner is NULL in a GRANT without owner.  If the GRANT's HMAC
  * was made with a different cluster key, the connection ends with -EKEYREJECTED.
  */
-static bool auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant, const __be32 *owner)
+static void auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant, const __be32 *owner)
 {
-	if (!(grant->flags & RSM_GRANT_OWNER) != !owner)
-		return false;
+	int err;
+
 	conn->transcript.grant = *grant;
 	conn->transcript.owner = owner ? *owner : 0;
 	if (!auth_good(conn, false, grant->mac)) {
-		rsm_conn_lost(conn, -EKEYREJECTED);
-		return true;
+		/* An exporter that refuses the importer's HMAC sends none of its own. */
+		rsm_conn_lost(conn, grant->err ? RSM_WHY_CONF : RSM_WHY_KEY, -EKEYREJECTED);
+	} else if (grant->err) {
+		err = rsm_error_of_wire(grant->err);
+		rsm_conn_lost(conn, rsm_why_refused(err), err);
+	} else {
+		spin_lock_bh(&conn->lock);
+		rsm_conn_up(conn);
+		spin_unlock_bh(&conn->lock);
 	}
-	if (grant->err) {
-		rsm_conn_lost(conn, rsm_error_of_wire(grant->err));
-		return true;
-	}
-	spin_lock_bh(&conn->lock);
-	rsm_conn_up(conn);
-	spin_unlock_bh(&conn->lock);
-	return true;
 }
 
-int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g)
+int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g, enum rsm_why *why)
 {
 	bool trusts = g->flags & cpu_to_be16(RSM_GREETING_TRUSTS);
 
-	return trusts == READ_ONCE(node->trusts) ? rsm_auth_ready(node) : -EKEYREJECTED;
+	*why = RSM_WHY_TRUST;
+	if (trusts != READ_ONCE(node->trusts))
+		return -EKEYREJECTED;
+	*why = RSM_WHY_NO_KEY;
+	return rsm_auth_ready(node);
 }
 
 /* Sends the GRANT in conn->transcript. */
@@ -288,6 +310,7 @@ static void auth_send_grant(struct rsm_conn *conn)
 static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 {
 	struct rsm_grant *grant = &conn->transcript.grant;
+	enum rsm_why why = RSM_WHY_REFUSED;
 
 	/* The importer repeats its proof until the GRANT arrives. */
 	if (conn->proof_received)
@@ -297,10 +320,14 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 	*grant = (struct rsm_grant) {
 		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_GRANT,
 	};
-	if (!auth_good(conn, true, proof->mac))
+	if (!auth_good(conn, true, proof->mac)) {
 		grant->err = rsm_error_to_wire(-EKEYREJECTED);
-	else if (!conn->ops->proven(conn) || !auth_sign(conn, false, grant->mac))
+		why = RSM_WHY_KEY;
+	} else if (!conn->ops->proven(conn) || !auth_sign(conn, false, grant->mac)) {
 		return false;
+	}
+	if (grant->err)
+		rsm_handshake_end(&conn->peer, why, rsm_error_of_wire(grant->err));
 	spin_lock_bh(&conn->lock);
 	/* If this side has hung up meanwhile, a GRANT would give the importer a dead connection. */
 	if (conn->state == RSM_CONN_LINKED) {
@@ -312,17 +339,34 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 	return true;
 }
 
-bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len)
+/* Checks all of a message but its content.  @len may exceed the bytes of @msg. */
+static bool auth_valid(const struct rsm_conn *conn, const void *msg, u32 len)
 {
-	const struct rsm_owner_grant *og = msg;
 	const struct rsm_proof *proof = msg;
 	const struct rsm_grant *grant = msg;
 
 	if (!conn->ops->importer)
 		return len == sizeof(*proof) && proof->magic == cpu_to_be32(RSM_MAGIC) &&
-		       proof->type == RSM_MSG_PROOF && auth_proven(conn, proof);
-	if ((len != sizeof(*grant) && len != sizeof(*og)) ||
-	    grant->magic != cpu_to_be32(RSM_MAGIC) || grant->type != RSM_MSG_GRANT)
+		       proof->type == RSM_MSG_PROOF;
+	if (len != sizeof(*grant) && len != sizeof(struct rsm_owner_grant))
 		return false;
-	return auth_granted(conn, grant, len == sizeof(*og) ? &og->owner : NULL);
+	return grant->magic == cpu_to_be32(RSM_MAGIC) && grant->type == RSM_MSG_GRANT &&
+	       !(grant->flags & RSM_GRANT_OWNER) == (len == sizeof(*grant));
+}
+
+bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len)
+{
+	const struct rsm_owner_grant *og = msg;
+
+	if (!auth_valid(conn, msg, len)) {
+		if (conn->ops->importer)
+			rsm_conn_lost(conn, RSM_WHY_MESSAGE, -ECONNABORTED);
+		else if (READ_ONCE(conn->result))
+			rsm_handshake_end(&conn->peer, RSM_WHY_MESSAGE, -ECONNABORTED);
+		return false;
+	}
+	if (!conn->ops->importer)
+		return auth_proven(conn, msg);
+	auth_granted(conn, msg, len == sizeof(*og) ? &og->owner : NULL);
+	return true;
 }

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "rsm/msg.h"
+#include "rsm/trace.h"
 
 /* A connection ends if an expected ACK or completion does not arrive within this time. */
 #define PEER_TIMEOUT	(30 * HZ)
@@ -41,6 +42,7 @@ static bool conn_set_state(struct rsm_conn *conn, enum rsm_conn_state state)
 	lockdep_assert_held(&conn->lock);
 	if (!(conn_next[conn->state] & BIT(state)))
 		return false;
+	trace_rsm_conn_state(conn, state);
 	WRITE_ONCE(conn->state, state);
 	wake_up_all(&conn->wq);
 	return true;
@@ -96,7 +98,7 @@ static bool conn_stuck(const struct rsm_conn *conn)
 static void conn_beat(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(to_delayed_work(work), struct rsm_conn, beat);
-	bool stuck;
+	bool stuck, silent;
 
 	spin_lock_bh(&conn->lock);
 	if (conn->result && conn->ops->importer) {
@@ -106,6 +108,7 @@ static void conn_beat(struct work_struct *work)
 	}
 	/* If @result is not OK here, the peer of this exporter has sent no valid proof in time. */
 	stuck = conn->result || conn_stuck(conn);
+	silent = conn->state == RSM_CONN_LINKED && !READ_ONCE(conn->proof_received);
 	if (time_after_eq(jiffies, READ_ONCE(conn->last_rx) + beat_period())) {
 		conn->want_beat = true;
 		rsm_msg_push(conn);
@@ -114,6 +117,8 @@ static void conn_beat(struct work_struct *work)
 	if (conn->state < RSM_CONN_LOST)
 		queue_delayed_work(rsm_wq, &conn->beat, beat_period());
 	spin_unlock_bh(&conn->lock);
+	if (silent)
+		rsm_handshake_end(&conn->peer, RSM_WHY_SILENT, -ETIMEDOUT);
 	if (stuck)
 		rsm_conn_hang_up(conn);
 }
@@ -323,6 +328,7 @@ void rsm_conn_up(struct rsm_conn *conn)
 	if (!conn_set_state(conn, RSM_CONN_UP))
 		return;
 	conn->result = 0;
+	rsm_handshake_end(&conn->peer, RSM_WHY_DONE, 0);
 	if (conn->ops->importer) {
 		conn->rkey = be32_to_cpu(grant->rkey);
 		conn->addr = be64_to_cpu(grant->addr);
@@ -338,7 +344,7 @@ static void conn_link(struct rsm_conn *conn)
 {
 	WRITE_ONCE(conn->answered, true);
 	if (!rsm_auth_link(conn)) {
-		rsm_conn_lost(conn, -ECONNABORTED);
+		rsm_conn_lost(conn, RSM_WHY_LEFT, -ECONNABORTED);
 		return;
 	}
 	spin_lock_bh(&conn->lock);
@@ -361,15 +367,19 @@ static bool answer_good(const struct rsm_answer *a, DAT_COUNT len)
 	       a->version == RSM_VERSION;
 }
 
-void rsm_conn_lost(struct rsm_conn *conn, int err)
+void rsm_conn_lost(struct rsm_conn *conn, enum rsm_why why, int err)
 {
 	bool first;
 
 	lockdep_assert_held(&conn->end_lock);
 	spin_lock_bh(&conn->lock);
 	first = conn_set_state(conn, RSM_CONN_LOST);
-	if (first && conn->result == -EINPROGRESS)
+	if (first && conn->result == -EINPROGRESS) {
 		conn->result = err;
+		/* An exporter has reported the end already, or its importer has just left. */
+		if (conn->ops->importer)
+			rsm_handshake_end(&conn->peer, why, err);
+	}
 	rsm_msg_rebind_done(conn);
 	spin_unlock_bh(&conn->lock);
 	if (first)
@@ -387,7 +397,7 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 		conn_link(conn);
 	} else {
 		/* The answer is not from RSM, so another program listens at the port. */
-		rsm_conn_lost(conn, -EHOSTUNREACH);
+		rsm_conn_lost(conn, RSM_WHY_GREETING, -EHOSTUNREACH);
 	}
 }
 
@@ -399,7 +409,10 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
 	WRITE_ONCE(conn->answered, true);
-	rsm_conn_lost(conn, kdat_ep_peer_is_busy(conn->ep) ? -EBUSY : -EHOSTUNREACH);
+	if (kdat_ep_peer_is_busy(conn->ep))
+		rsm_conn_lost(conn, RSM_WHY_BUSY, -EBUSY);
+	else
+		rsm_conn_lost(conn, RSM_WHY_UNREACHABLE, -EHOSTUNREACH);
 }
 
 static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
@@ -415,17 +428,17 @@ static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA
 	/* A host with a different node id sends DAT_RSM_UNREACHABLE. */
 	if (err != -EHOSTUNREACH)
 		WRITE_ONCE(conn->answered, true);
-	rsm_conn_lost(conn, err);
+	rsm_conn_lost(conn, rsm_why_refused(err), err);
 }
 
 static void conn_unreachable(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
-	rsm_conn_lost(conn, -EHOSTUNREACH);
+	rsm_conn_lost(conn, RSM_WHY_UNREACHABLE, -EHOSTUNREACH);
 }
 
 static void conn_ended(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
-	rsm_conn_lost(conn, -ECONNABORTED);
+	rsm_conn_lost(conn, RSM_WHY_LEFT, -ECONNABORTED);
 }
 
 static const struct {

@@ -10,7 +10,7 @@
 #include <linux/uaccess.h>
 
 #include "lib/device.h"
-#include "rsm/rdma.h"
+#include "rsm/trace.h"
 
 #define SEGID_FIRST	0x400000U	/* lower ids are reserved */
 #define SEGID_AUTO	0x80000000U	/* first automatic id */
@@ -233,6 +233,7 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd)
 	ret = rebind_check(exp, arg);
 	if (!ret && READ_ONCE(exp->addr) != arg->addr)
 		ret = export_rebind(exp, arg->addr);
+	trace_rsm_export(exp, RSM_EXPORT_REBIND, READ_ONCE(exp->segid), ret);
 	rsm_obj_put(&exp->obj);
 	return ret;
 }
@@ -394,6 +395,7 @@ int rsm_export_publish(struct rsm_ucmd *ucmd)
 		ret = export_announce(exp, arg, &segid);
 	if (!ret)
 		arg->segid = segid;
+	trace_rsm_export(exp, RSM_EXPORT_PUBLISH, segid, ret);
 	rsm_obj_put(&exp->obj);
 	return ret;
 }
@@ -410,6 +412,7 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 	if (!exp)
 		return -EBADF;
 	ret = export_announce(exp, arg, NULL);
+	trace_rsm_export(exp, RSM_EXPORT_REPUBLISH, READ_ONCE(exp->segid), ret);
 	rsm_obj_put(&exp->obj);
 	return ret;
 }
@@ -422,6 +425,7 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
 {
 	lockdep_assert_held(&node->lock);
+	trace_rsm_export(exp, RSM_EXPORT_REVOKE, exp->segid, 0);
 	xa_erase(&node->segs, exp->segid);
 	exp->withdrawing = true;
 	export_set_acl(exp, NULL, 0);
@@ -583,6 +587,7 @@ int rsm_export_create(struct rsm_ucmd *ucmd)
 	RCU_INIT_POINTER(exp->mem, mem);
 	arg->id = exp->obj.id;
 	arg->slot = exp->obj.id - 1;
+	trace_rsm_export(exp, RSM_EXPORT_CREATE, 0, 0);
 	return rsm_obj_publish(ucmd, &exp->obj);
 
 err_close:
@@ -591,6 +596,7 @@ err_close:
 err_abort:
 	rsm_obj_abort(&exp->obj);
 err_free:
+	trace_rsm_export(exp, RSM_EXPORT_CREATE, 0, ret);
 	kfree(exp);
 	return ret;
 }

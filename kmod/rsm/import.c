@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 
 #include "compat.h"
-#include "rsm/rdma.h"
+#include "rsm/trace.h"
 
 /*
  * Page offsets of windows.  A 32-bit process passes an offset to mmap2() as 32 bits, in units of
@@ -269,11 +269,13 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	if (ret)
 		goto err_abort;
 	import_answer(imp, generation, arg);
+	trace_rsm_import(imp->obj.id, arg, 0);
 	return rsm_obj_publish(ucmd, &imp->obj);
 
 err_abort:
 	rsm_obj_abort(&imp->obj);
 err_free:
+	trace_rsm_import(imp->obj.id, arg, ret);
 	kfree(imp);
 	return ret;
 }

@@ -271,9 +271,7 @@ static bool msg_process_handshake(struct rsm_conn *conn, const struct rsm_receiv
 		struct rsm_owner_grant	grant;
 	} msg;
 
-	if (r->len > sizeof(msg))
-		return false;
-	memcpy(&msg, msg_slot(conn, r->slot), r->len);
+	memcpy(&msg, msg_slot(conn, r->slot), min_t(u32, r->len, sizeof(msg)));
 	/* Keep the compiler from reading the receive buffer again instead of the copy. */
 	barrier();
 	return rsm_msg_receive(conn, r->slot) && rsm_auth_receive(conn, &msg, r->len);

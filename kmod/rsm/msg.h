@@ -55,6 +55,12 @@ void rsm_msg_inbox(struct work_struct *work);
 /* Returns the byte into which a flush of @channel reads.  A flush is an RDMA read of one byte. */
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel);
 
+/* The reason why a handshake ends for which the exporter has sent the error @err. */
+static inline enum rsm_why rsm_why_refused(int err)
+{
+	return err == -EKEYREJECTED ? RSM_WHY_CONF : RSM_WHY_REFUSED;
+}
+
 /* rsm/auth.c; process context, end_lock held */
 
 /*
@@ -73,7 +79,7 @@ void rsm_auth_prove_again(struct rsm_conn *conn);
  * rsm_auth_receive() - handle a message of the handshake
  * @conn: linked connection
  * @msg: private copy of the message
- * @len: bytes of @msg
+ * @len: bytes received; may exceed the bytes of @msg, which then are not all of the message
  *
  * Return: false if the connection must end.
  */
@@ -87,7 +93,10 @@ bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len);
  */
 void rsm_conn_up(struct rsm_conn *conn);
 
-/* Marks a connection lost, with the reason @err.  Context: may sleep; end_lock held. */
-void rsm_conn_lost(struct rsm_conn *conn, int err);
+/*
+ * Marks a connection lost.  During the handshake, @why and @err are its end.
+ * Context: may sleep; end_lock held.
+ */
+void rsm_conn_lost(struct rsm_conn *conn, enum rsm_why why, int err);
 
 #endif /* _DAT_RSM_MSG_H */

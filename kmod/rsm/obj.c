@@ -10,7 +10,7 @@
 #include <net/net_namespace.h>
 
 #include "lib/device.h"
-#include "rsm/rsm.h"
+#include "rsm/trace.h"
 
 #define ID_LIMIT	XA_LIMIT(1, RSM_SLOTS)
 
@@ -287,6 +287,8 @@ void rsm_obj_put(struct rsm_obj *obj)
 void rsm_obj_cut(struct rsm_obj *obj)
 {
 	spin_lock(&obj->lock);
+	if (!obj->cut)
+		trace_rsm_cut(obj);
 	if (!obj->cut && obj->slot)
 		obj_new_generation(obj);
 	/* A reader that sees @cut also sees the new generation. */
@@ -309,6 +311,7 @@ static bool obj_stop(struct rsm_obj *obj)
 {
 	bool busy = obj->ops->stop ? obj->ops->stop(obj) : true;
 
+	trace_rsm_end(obj);
 	obj_stop_events(obj);
 	obj_forget(obj);
 	if (obj->ops->type != DAT_RSM_TYPE_IMPORT)

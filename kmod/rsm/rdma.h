@@ -232,6 +232,58 @@ struct rsm_conn;
 struct rsm_ring;
 
 /**
+ * struct rsm_peer - the other side of a handshake, as far as it is known
+ * @addr: IP address; its port means nothing
+ * @node: node id
+ * @segid: segment id
+ * @exports: flag: the peer is the exporter
+ */
+struct rsm_peer {
+	struct sockaddr_storage	addr;
+	u32			node;
+	u32			segid;
+	bool			exports;
+};
+
+/**
+ * enum rsm_why - how a handshake has ended
+ * @RSM_WHY_DONE: it has succeeded
+ * @RSM_WHY_REFUSED: the exporter refuses access to the segment, or lacks resources
+ * @RSM_WHY_BUSY: the exporter has no place; the importer asks again
+ * @RSM_WHY_LEFT: the exporter has disconnected; the importer asks again
+ * @RSM_WHY_UNREACHABLE: no answer, or nothing listens
+ * @RSM_WHY_GREETING: the peer is no RSM kernel of this version, or sends from another port than one
+ *	of kernels
+ * @RSM_WHY_NODE: the importer asks for a node id that this host does not have
+ * @RSM_WHY_ADDRESS: the importer's node has another address at this adapter
+ * @RSM_WHY_TRUST: only one of the two nodes requires proofs
+ * @RSM_WHY_NO_KEY: this node has no valid key
+ * @RSM_WHY_KEY: the peer's HMAC is wrong
+ * @RSM_WHY_CONF: the exporter answers with BAD_CONF
+ * @RSM_WHY_SILENT: the transport is connected, but no PROOF or GRANT has arrived in time
+ * @RSM_WHY_MESSAGE: a message of the handshake is malformed
+ *
+ * Those from RSM_WHY_GREETING on are logged, since an administrator has to know them.  A process
+ * causes the others every day, for example by asking for a segment before it is published.
+ */
+enum rsm_why {
+	RSM_WHY_DONE,
+	RSM_WHY_REFUSED,
+	RSM_WHY_BUSY,
+	RSM_WHY_LEFT,
+	RSM_WHY_UNREACHABLE,
+	RSM_WHY_GREETING,
+	RSM_WHY_NODE,
+	RSM_WHY_ADDRESS,
+	RSM_WHY_TRUST,
+	RSM_WHY_NO_KEY,
+	RSM_WHY_KEY,
+	RSM_WHY_CONF,
+	RSM_WHY_SILENT,
+	RSM_WHY_MESSAGE,
+};
+
+/**
  * enum rsm_conn_state - state of a connection, in the order in which a connection passes them
  * @RSM_CONN_CONNECTING: the transport is not connected yet
  * @RSM_CONN_LINKED: the transport is connected, and the handshake continues by messages
@@ -300,6 +352,7 @@ struct rsm_received {
  * @ref: reference count; the last put frees the memory
  * @rcu: head for the deferred free, since lookups run under RCU
  * @id: id in ctlr->conns
+ * @peer: the other side; constant once the importer has begun, or the exporter has accepted
  * @entry: exporter: entry in export->peers; node->lock
  * @lane: exporter: lane of the importer; constant
  * @unproven: exporter: entry in lane->unproven, or empty; node->lock
@@ -366,6 +419,7 @@ struct rsm_conn {
 	struct kref			ref;
 	struct rcu_head			rcu;
 	u32				id;
+	struct rsm_peer			peer;
 	struct list_head		entry;
 	struct rsm_lane			*lane;
 	struct list_head		unproven;
@@ -426,9 +480,16 @@ void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
 
 /*
  * Exporter: checks that the importer and this node both require proofs, or both trust the network.
- * Return: 0 or an errno of rsm/error.c.
+ * Return: 0, or -EKEYREJECTED with the reason in *@why.
  */
-int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g);
+int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g, enum rsm_why *why);
+
+/*
+ * Reports the end of a handshake: in the trace, and in the kernel's log if @why is for the
+ * administrator.  @err is what the importing process gets, or -EBUSY or -ETIMEDOUT.
+ * Context: any but hard interrupt.
+ */
+void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err);
 
 /* rsm/conn.c */
 

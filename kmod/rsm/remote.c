@@ -59,8 +59,7 @@ static const struct rsm_conn_ops probe_ops = {
  * which rdma_cm checks the credentials of the current thread.  The importing process may have no
  * privileges.
  */
-static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, struct sockaddr_storage *addr,
-				    u32 timeout_us)
+static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, u32 timeout_us)
 {
 	struct cred *kernel = prepare_kernel_cred(&init_task);
 	struct rsm_greeting *g = &conn->transcript.greeting;
@@ -70,8 +69,9 @@ static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, struct sockaddr_stora
 	if (!kernel)
 		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;
 	old = override_creds(kernel);
-	rc = kdat_ep_connect(conn->ep, (struct sockaddr *)addr, READ_ONCE(rsm_port), timeout_us,
-			     sizeof(*g), g, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	rc = kdat_ep_connect(conn->ep, (struct sockaddr *)&conn->peer.addr, READ_ONCE(rsm_port),
+			     timeout_us, sizeof(*g), g, DAT_QOS_BEST_EFFORT,
+			     DAT_CONNECT_DEFAULT_FLAG);
 	revert_creds(old);
 	put_cred(kernel);
 	return rc;
@@ -81,11 +81,13 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 {
 	struct rsm_greeting *g = &conn->transcript.greeting;
 	struct rsm_ctlr *ctlr = conn->ctlr;
-	struct sockaddr_storage addr;
 	DAT_RETURN rc;
 	int ret;
 
-	ret = rsm_node_addr(ctlr, be32_to_cpu(g->to), &addr);
+	conn->peer.exports = true;
+	conn->peer.node = be32_to_cpu(g->to);
+	conn->peer.segid = be32_to_cpu(g->segid);
+	ret = rsm_node_addr(ctlr, conn->peer.node, &conn->peer.addr);
 	if (ret)
 		return ret;
 	rc = kdat_pz_create(ctlr->ia, &conn->pz);
@@ -95,7 +97,7 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	ret = rsm_conn_make_ep(conn, conn->pz, DAT_EP_KERNEL_PORT);
 	if (ret)
 		return ret;
-	rc = connect_as_kernel(conn, &addr, timeout_us);
+	rc = connect_as_kernel(conn, timeout_us);
 	if (DAT_GET_TYPE(rc) == DAT_INVALID_ADDRESS)
 		return -EHOSTUNREACH;
 	return rc ? rsm_dat_error(rc) : 0;
@@ -132,8 +134,12 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 						2 * usecs_to_jiffies(timeout_us));
 	if (left < 0)
 		return -ERESTARTNOHAND;
-	if (!left)
-		return READ_ONCE(conn->answered) ? -ETIMEDOUT : -EHOSTUNREACH;
+	if (!left) {
+		ret = READ_ONCE(conn->answered) ? -ETIMEDOUT : -EHOSTUNREACH;
+		rsm_handshake_end(&conn->peer, ret == -ETIMEDOUT ? RSM_WHY_SILENT :
+						RSM_WHY_UNREACHABLE, ret);
+		return ret;
+	}
 	/* If the handshake succeeded and the connection was lost since, the import has been cut. */
 	ret = conn_result(conn);
 	return ret == -ECONNABORTED ? -EAGAIN : ret;

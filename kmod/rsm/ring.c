@@ -15,6 +15,7 @@
 
 #include "lib/device.h"
 #include "rsm/ring.h"
+#include "rsm/trace.h"
 
 static unsigned int ring_start;
 module_param(ring_start, uint, 0644);
@@ -123,12 +124,22 @@ static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool si
 	return ret;
 }
 
-/* Stops the ring and cuts the import, because an entry is malformed or has failed. */
-static void ring_kill(struct rsm_ring *r)
+/* Lets the driver take no more entries.  Returns false if the ring is dead already. */
+static bool ring_stop(struct rsm_ring *r, int err)
 {
-	if (!r->dead)
-		queue_work(rsm_wq, &r->cut);
+	lockdep_assert_held(&r->lock);
+	if (r->dead)
+		return false;
 	WRITE_ONCE(r->dead, true);
+	trace_rsm_ring(r->imp->obj.id, true, err);
+	return true;
+}
+
+/* Stops the ring and cuts the import, because an entry is malformed or has failed. */
+static void ring_kill(struct rsm_ring *r, int err)
+{
+	if (ring_stop(r, err))
+		queue_work(rsm_wq, &r->cut);
 }
 
 static void ring_cut(struct work_struct *work)
@@ -144,7 +155,7 @@ static void ring_refuse(struct rsm_ring *r, int err)
 {
 	if (err == -EBADMSG || err == -EACCES || err == -EOVERFLOW)
 		WRITE_ONCE(ring_status(r)->bad, 1);
-	ring_kill(r);
+	ring_kill(r, err);
 }
 
 /* Returns the number of entries that can be posted now; -EOVERFLOW if the tail is invalid. */
@@ -273,7 +284,7 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		 * Do not advance @done.  Silent puts before @seq may have completed, but an error
 		 * does not show whether they have.
 		 */
-		ring_kill(r);
+		ring_kill(r, -EIO);
 	}
 	ring_pump(r);
 	wakes = r->waiting && (s32)(r->done - r->wake_at) > 0;
@@ -464,7 +475,7 @@ void rsm_ring_end(struct rsm_conn *conn)
 		return;
 	ctx = r->imp->obj.ctx;
 	spin_lock_bh(&r->lock);
-	WRITE_ONCE(r->dead, true);
+	ring_stop(r, 0);
 	spin_unlock_bh(&r->lock);
 	mutex_lock(&ctx->rings_lock);
 	list_del(&r->node);
@@ -533,6 +544,7 @@ int rsm_ring_make(struct rsm_ucmd *ucmd)
 		ret = -ENXIO;
 	else if (!ring_of(imp))
 		ret = ring_add(imp->remote->conn);
+	trace_rsm_ring(obj->id, false, ret);
 	if (!ret)
 		ring_answer(imp, arg);
 	rsm_obj_put(obj);

@@ -466,6 +466,15 @@ struct rsm_ucmd {
 	struct file	*made_file;
 };
 
+/* Steps of a segment, in the trace. */
+enum rsm_export_op {
+	RSM_EXPORT_CREATE,
+	RSM_EXPORT_PUBLISH,
+	RSM_EXPORT_REPUBLISH,
+	RSM_EXPORT_REBIND,
+	RSM_EXPORT_REVOKE,
+};
+
 extern unsigned int rsm_max_segments, rsm_max_exported;
 
 /*

@@ -315,11 +315,15 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 
 /**
  * struct rsm_asked - a connection request
+ * @peer: importer
+ * @why: reason of a refusal; valid once the request has failed
  * @g: greeting, checked
  * @known: flag: the importer's node is this node or in node->table
  * @lane: lane in which the request has a place
  */
 struct rsm_asked {
+	struct rsm_peer		peer;
+	enum rsm_why		why;
 	struct rsm_greeting	g;
 	bool			known;
 	struct rsm_lane		*lane;
@@ -334,6 +338,7 @@ static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_
 	if (*err)
 		return NULL;
 	INIT_DELAYED_WORK(&conn->end_work, serve_end_work);
+	conn->peer = asked->peer;
 	conn->known = asked->known;
 	conn->lane = asked->lane;
 	conn->trusts = asked->g.flags & cpu_to_be16(RSM_GREETING_TRUSTS);
@@ -396,22 +401,34 @@ static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 	memcpy(g, param->private_data, sizeof(*g));
 	return g->magic == cpu_to_be32(RSM_MAGIC) && g->version == RSM_VERSION &&
 	       !(be32_to_cpu(g->perm) & ~(DAT_RSM_READ | DAT_RSM_WRITE)) &&
-	       !(g->flags & ~cpu_to_be16(RSM_GREETING_TRUSTS)) &&
-	       be32_to_cpu(g->to) == ctlr->node->id;
+	       !(g->flags & ~cpu_to_be16(RSM_GREETING_TRUSTS));
 }
 
-/* Checks a request, and reads its greeting.  Returns 0 or an errno of rsm/error.c. */
+/* Checks a request, and reads its greeting.  Sets @peer and @why, too. */
 static int serve_read(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_asked *asked)
 {
+	struct rsm_peer *peer = &asked->peer;
 	DAT_CR_PARAM param = {};
+	int ret;
 
-	if (kdat_cr_query(cr, DAT_CR_FIELD_ALL, &param) ||
-	    !greeting_read(ctlr, &asked->g, &param))
+	asked->why = RSM_WHY_GREETING;
+	if (kdat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
 		return -EHOSTUNREACH;
-	if (!rsm_node_is_at(ctlr, be32_to_cpu(asked->g.node), param.remote_ia_address_ptr,
-			    &asked->known))
+	memcpy(&peer->addr, param.remote_ia_address_ptr, sizeof(peer->addr));
+	if (!greeting_read(ctlr, &asked->g, &param))
+		return -EHOSTUNREACH;
+	peer->node = be32_to_cpu(asked->g.node);
+	peer->segid = be32_to_cpu(asked->g.segid);
+	asked->why = RSM_WHY_NODE;
+	if (be32_to_cpu(asked->g.to) != READ_ONCE(ctlr->node->id))
+		return -EHOSTUNREACH;
+	asked->why = RSM_WHY_ADDRESS;
+	if (!rsm_node_is_at(ctlr, peer->node, (struct sockaddr *)&peer->addr, &asked->known))
 		return -ENONET;
-	return rsm_auth_agree(ctlr->node, &asked->g);
+	ret = rsm_auth_agree(ctlr->node, &asked->g, &asked->why);
+	if (!ret)
+		asked->why = RSM_WHY_REFUSED;
+	return ret;
 }
 
 static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
@@ -432,6 +449,7 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 	if (!ret)
 		ret = serve_connect(ctlr, cr, &asked, &answer);
 	if (ret) {
+		rsm_handshake_end(&asked.peer, asked.why, ret);
 		answer.err = rsm_error_to_wire(ret);
 		kdat_cr_refuse(cr, &answer, sizeof(answer));
 	}

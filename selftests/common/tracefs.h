@@ -4,9 +4,11 @@
 #ifndef TRACEFS_H
 #define TRACEFS_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -68,13 +70,8 @@ static inline void trace_end(void)
 	rmdir(TRACE_DIR);
 }
 
-/*
- * Copy the lines of the recorded events that contain @text to @log.  Return the number of these
- * events.
- */
-static inline int trace_read(char *log, size_t size, const char *text)
+static inline int trace_lines(FILE *f, char *log, size_t size, const char *text)
 {
-	FILE *f = fopen(TRACE_DIR "/trace", "r");
 	char line[512];
 	int events = 0;
 
@@ -85,9 +82,72 @@ static inline int trace_read(char *log, size_t size, const char *text)
 		events++;
 		strncat(log, line, size - strlen(log) - 1);
 	}
+	return events;
+}
+
+/*
+ * Copy the lines of the recorded events that contain @text to @log.  Return the number of these
+ * events.
+ */
+static inline int trace_read(char *log, size_t size, const char *text)
+{
+	FILE *f = fopen(TRACE_DIR "/trace", "r");
+	int events = trace_lines(f, log, size, text);
+
 	if (f)
 		fclose(f);
 	return events;
+}
+
+/*
+ * Like trace_read(), but trace-cmd decodes the events.  It knows only what the kernel says in the
+ * format files.  The events are then no longer in the buffer.
+ */
+static inline int trace_decode(char *log, size_t size, const char *text)
+{
+	FILE *f = popen("d=$(mktemp -d) || exit; "
+			"trace-cmd extract -B dat_test -o $d/dat >$d/log 2>&1 && "
+			"trace-cmd report $d/dat 2>>$d/log || cat $d/log; rm -r $d", "r");
+	int events = trace_lines(f, log, size, text);
+
+	if (f)
+		pclose(f);
+	return events;
+}
+
+static inline int trace_can_decode(void)
+{
+	return !system("command -v trace-cmd >/dev/null");
+}
+
+/*
+ * Count the events of @system in *@events.  Return the number of those whose format has a name that
+ * begins with @prefix in place of a number.
+ */
+static inline int trace_unnumbered(const char *system, const char *prefix, int *events)
+{
+	char path[320], line[8192];
+	struct dirent *d;
+	int names = 0;
+	DIR *dir;
+	FILE *f;
+
+	snprintf(path, sizeof(path), TRACE_DIR "/events/%s", system);
+	dir = opendir(path);
+	*events = 0;
+	while (dir && (d = readdir(dir))) {
+		snprintf(path, sizeof(path), TRACE_DIR "/events/%s/%s/format", system, d->d_name);
+		f = fopen(path, "r");
+		*events += !!f;
+		while (f && fgets(line, sizeof(line), f))
+			if (!strncmp(line, "print fmt:", 10) && strstr(line, prefix))
+				names += !!fprintf(stderr, "# %s: %s", d->d_name, line);
+		if (f)
+			fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return names;
 }
 
 #endif /* TRACEFS_H */

@@ -12,12 +12,15 @@
 #include <limits.h>
 #include <linux/keyctl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <sys/syscall.h>
 
 #include "dat_test.h"
 #include "rsm_node.h"
 #include "rsm_peer.h"
 #include "adapter.h"
+#include "klog.h"
+#include "tracefs.h"
 
 #define OWN		"10.9.0.1"	/* address of rxe0 */
 #define FAKE		"10.9.0.63"	/* local address of the test's exporter */
@@ -25,6 +28,7 @@
 #define UNPROVEN	64		/* value of RSM_OTHER_UNPROVEN in the driver */
 #define SILENT		100		/* peers that send no proof; more than UNPROVEN */
 #define NODE_PLACES	14		/* value of RSM_NODE_PLACES in the driver */
+#define LOG_MS		70000		/* longer than the interval of the log's limit */
 
 static int nodes_call(struct dat_rsm_nodes *arg)
 {
@@ -86,6 +90,7 @@ FIXTURE_SETUP(auth)
 
 FIXTURE_TEARDOWN(auth)
 {
+	trace_end();
 	peer_close(&self->peer);
 	r_close(&self->p);
 	trust(0);
@@ -117,6 +122,114 @@ static int refused(struct peer *peer)
 	return peer_receive(peer, buf, R_WAIT_MS) == sizeof(*g) && g->type == PEER_GRANT &&
 	       be32toh(g->err) == RSMERR_BAD_CONF && !g->rkey && !g->addr && !g->length &&
 	       !memcmp(g->mac, nothing, sizeof(nothing));
+}
+
+/* --- what an administrator sees --------------------------------------------------- */
+
+/* Send a proof made with another key.  Returns 1 if the exporter refuses it. */
+static int refused_for_its_key(FIXTURE_DATA(auth) *self)
+{
+	int was_refused;
+
+	peer_close(&self->peer);
+	if (peer_open(&self->peer))
+		return 0;
+	self->peer.key[31] ^= 1;
+	was_refused = accepted(&self->peer, &self->g) && !peer_prove(&self->peer) &&
+		      refused(&self->peer);
+	return was_refused;
+}
+
+/*
+ * This is the first test of the program, since the log has few lines a minute: after other tests it
+ * would have to wait.
+ */
+TEST_F_TIMEOUT(auth, a_wrong_key_is_in_the_log_with_the_peers_address, 180)
+{
+	int klog = klog_open(), lines = 0;
+	uint64_t end = now_ms() + LOG_MS;
+
+	ASSERT_LE(0, klog);
+	do {
+		ASSERT_TRUE(refused_for_its_key(self));
+		lines = klog_count(klog, "dat_rsm: no handshake with importer " OWN
+				   ": the cluster keys differ");
+	} while (!lines && now_ms() < end && !usleep(500000));
+	EXPECT_EQ(1, lines);
+	close(klog);
+}
+
+static char events[1 << 18];
+
+/* Let trace-cmd decode the events of RSM until now. */
+static void decode(void)
+{
+	trace_decode(events, sizeof(events), "");
+	trace_end();
+}
+
+/* Returns 1 if an event has the text. */
+static int decoded(const char *format, ...)
+{
+	char text[128];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	return strstr(events, text) || !fprintf(stderr, "# not in the trace: %s\n", text);
+}
+
+static int record(void)
+{
+	return trace_start() || trace_put("events/dat_rsm/enable", "1");
+}
+
+TEST_F(auth, the_steps_of_a_segment_and_its_import_are_in_the_trace)
+{
+	rsm_memseg_export_handle_t exp;
+	void *mem = r_mem(R_PAGE);
+	uint32_t id = self->p.id;
+
+	if (!trace_can_decode())
+		SKIP(return, "trace-cmd is missing: apt-get install trace-cmd");
+	ASSERT_EQ(0, record());
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_create(self->p.ctlr, &exp, mem, R_PAGE, 0));
+	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_put(self->p.imp, 0, "x", 1));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_rebind(self->p.exp, r_mem(R_SIZE), 0, R_SIZE));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_unpublish(self->p.exp));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(self->p.imp));
+	self->p.imp = NULL;
+	EXPECT_EQ(RSMERR_SEG_NOT_PUBLISHED, r_import(&self->p, RSM_PERM_RDWR));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp));
+	decode();
+	EXPECT_TRUE(decoded("CREATE segid=0 length=%zu err=OK", R_PAGE));
+	EXPECT_TRUE(decoded("importer CONNECTING -> LINKED"));
+	EXPECT_TRUE(decoded("importer LINKED -> UP"));
+	EXPECT_TRUE(decoded("exporter LINKED -> UP"));
+	EXPECT_TRUE(decoded("exporter=" OWN " node=%u segid=%#x err=OK: done", self->p.node, id));
+	EXPECT_TRUE(decoded("importer=" OWN " node=%u segid=%#x err=OK: done", self->p.node, id));
+	EXPECT_TRUE(decoded("node=%u segid=%#x perm=0600 err=OK", self->p.node, id));
+	EXPECT_TRUE(decoded(" MAKE err=OK"));
+	EXPECT_TRUE(decoded("REBIND segid=%#x length=%zu err=OK", id, R_SIZE));
+	EXPECT_TRUE(decoded("REVOKE segid=%#x", id));
+	EXPECT_TRUE(decoded("rsm_cut: "));
+	EXPECT_TRUE(decoded(" DEAD err="));
+	EXPECT_TRUE(decoded("rsm_end: "));
+	EXPECT_TRUE(decoded("segid=%#x err=NOT_PUBLISHED: refused", id));
+	EXPECT_TRUE(decoded("segid=%#x perm=0600 err=NOT_PUBLISHED", id)) TH_LOG("%s", events);
+}
+
+TEST_F(auth, a_handshake_with_a_wrong_key_is_in_the_trace)
+{
+	if (!trace_can_decode())
+		SKIP(return, "trace-cmd is missing: apt-get install trace-cmd");
+	ASSERT_EQ(0, record());
+	EXPECT_TRUE(refused_for_its_key(self));
+	decode();
+	EXPECT_TRUE(decoded("importer=" OWN " node=%u segid=%#x err=BAD_CONF: the cluster keys differ",
+			    self->p.node, self->p.id)) TH_LOG("%s", events);
 }
 
 /* --- importers -------------------------------------------------------------------- */

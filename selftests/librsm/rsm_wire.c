@@ -8,6 +8,7 @@
 
 #include <endian.h>
 
+#include "klog.h"
 #include "rdma_count.h"
 #include "roce_peer.h"
 #include "rsm_node.h"
@@ -23,6 +24,10 @@
 #define PORT_PROCESS	4000
 #define STRANGERS	6000
 #define FLOOD_MS	30000	/* time limit; a slow machine connects fewer peers */
+#define REFUSALS	3000
+#define REFUSALS_MS	10000	/* time limit; a slow machine refuses fewer */
+#define REFUSALS_LEAST	200
+#define LINES		20	/* of the log, for all of these */
 #define CROWD		60	/* requests of one node, all at once */
 #define CROWD_MS	5000	/* time for answers; a busy machine drops some of the requests */
 #define NODE_PLACES	14	/* of importers of one node that have proven nothing */
@@ -148,6 +153,23 @@ TEST_F(wire, a_greeting_from_a_port_of_kernels_is_heard)
 	self->ask.port = PORT_KERNEL;
 	ASSERT_TRUE(greet(self, &a));
 	EXPECT_EQ(1, a.replies);
+}
+
+TEST_F_TIMEOUT(wire, refusals_without_end_leave_few_lines_in_the_log, 120)
+{
+	struct roce_answers a = { 0 };
+	int klog = klog_open(), ret;
+
+	ASSERT_LE(0, klog);
+	self->ask.port = PORT_PROCESS;
+	memcpy(self->ask.pd, &self->g, sizeof(self->g));
+	ret = roce_flood(&self->peer, &self->ask, REFUSALS, REFUSALS_MS, &a);
+	EXPECT_TRUE(!ret || ret == -ETIMEDOUT);
+	TH_LOG("%u refusals", a.rejects);
+	EXPECT_LE(REFUSALS_LEAST, a.rejects);
+	/* Also counts the lines that say how many lines were left out. */
+	EXPECT_GE(LINES, klog_count(klog, "handshake"));
+	close(klog);
 }
 
 /*

@@ -2,7 +2,6 @@
 // Copyright (c) The dat authors
 /* The tracepoints report the steps of a message in order, with the ids of the objects. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -198,26 +197,39 @@ TEST_F(trace, a_send_from_kick_to_event)
  */
 TEST_F(trace, formats_have_numbers_for_all_names)
 {
-	int events = 0;
-	struct dirent *d;
-	char path[320];
-	DIR *dir;
+	int events;
 
-	dir = opendir(TRACE_DIR "/events/dat");
-	ASSERT_NE(NULL, dir);
-	while ((d = readdir(dir))) {
-		if (strncmp(d->d_name, "dat_", 4))
-			continue;
-		snprintf(path, sizeof(path), TRACE_DIR "/events/dat/%s/format", d->d_name);
-		read_text(path, self->log, sizeof(self->log));
-		ASSERT_NE(NULL, strstr(self->log, "print fmt:"));
-		EXPECT_EQ(NULL, strstr(self->log, "DAT_")) {
-			TH_LOG("%s", self->log);
-		}
-		events++;
-	}
-	closedir(dir);
+	EXPECT_EQ(0, trace_unnumbered("dat", "DAT_", &events));
 	EXPECT_LE(6, events);
+}
+
+TEST_F(trace, formats_of_rsm_have_numbers_for_all_names)
+{
+	int events;
+
+	EXPECT_EQ(0, trace_unnumbered("dat_rsm", "RSM_", &events));
+	if (!events)
+		SKIP(return, "dat_rsm is not loaded");
+	EXPECT_LE(7, events);
+}
+
+TEST_F(trace, trace_cmd_decodes_a_connection)
+{
+	unsigned int count[16];
+	char text[96];
+
+	if (!trace_can_decode())
+		SKIP(return, "trace-cmd is missing: apt-get install trace-cmd");
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));
+	ASSERT_EQ(DAT_EV_DISCONNECTED, t_end(&self->p.evd[1], count));
+	trace_decode(self->log, sizeof(self->log), "");
+	snprintf(text, sizeof(text), "ep=%u UNCONNECTED -> ACTIVE_PENDING", self->p.ep[1].id);
+	EXPECT_NE(NULL, strstr(self->log, text)) TH_LOG("%s", self->log);
+	snprintf(text, sizeof(text), "ep=%u CONNECTING -> ESTABLISHED", self->p.ep[1].id);
+	EXPECT_NE(NULL, strstr(self->log, text));
+	snprintf(text, sizeof(text), "evd=%u type=DISCONNECTED", self->p.evd[1].id);
+	EXPECT_NE(NULL, strstr(self->log, text));
 }
 
 TEST_HARNESS_MAIN
