@@ -412,7 +412,7 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 	imp = windows_iter_first(&ctx->windows, at, at);
 	if (imp && READ_ONCE(imp->obj.stopped))
 		imp = NULL;
-	/* An import in the tree has a reference: from the context until the drop, or from a VMA. */
+	/* While an import is in the tree, the context or a VMA has a reference to it. */
 	if (imp)
 		kref_get(&imp->obj.ref);
 	mutex_unlock(&ctx->windows_lock);

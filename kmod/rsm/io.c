@@ -18,16 +18,11 @@
 #define IO_WORDS	32	/* u64 in a buffer */
 #define IO_FLAGS	(DAT_RSM_SIGPOST | DAT_RSM_NO_ACCUMULATE | DAT_RSM_INTERRUPTIBLE)
 
-/**
- * struct io - a DAT_IOC_RSM_IO call in progress
- * @ctx: context of the caller
- * @imp: import; reference held
- * @put: flag: the call writes to the segment; false: the call reads from the segment
- */
+/* A DAT_IOC_RSM_IO call in progress. */
 struct io {
 	struct rsm_ctx		*ctx;
-	struct rsm_import	*imp;
-	bool			put;
+	struct rsm_import	*imp;	/* reference held */
+	bool			put;	/* writes to the segment */
 };
 
 /**

@@ -80,95 +80,61 @@
  */
 #define RSM_MAX_SERVED		3072
 
-/**
- * enum rsm_ctlr_state - state of an adapter
- * @RSM_CTLR_OPENING: one caller opens the adapter; other callers wait
- * @RSM_CTLR_OPEN: usable
- * @RSM_CTLR_DEAD: the device is gone or its address has changed; existing users keep their
- *	reference, and no new user gets one
- * @RSM_CTLR_CLOSING: the last user has put its reference; new users wait, because the port is still
- *	in use
- * @RSM_CTLR_GONE: closed and about to be freed
- * @RSM_CTLR_NR_STATES: number of states
- */
+/* State of an adapter. */
 enum rsm_ctlr_state {
-	RSM_CTLR_OPENING,
+	RSM_CTLR_OPENING,	/* one caller opens the adapter; other callers wait */
 	RSM_CTLR_OPEN,
+	/* The device is gone or its address has changed: users stay, and no new user comes. */
 	RSM_CTLR_DEAD,
+	/* The last user has gone.  New users wait, because the port is still in use. */
 	RSM_CTLR_CLOSING,
-	RSM_CTLR_GONE,
+	RSM_CTLR_GONE,		/* closed and about to be freed */
 	RSM_CTLR_NR_STATES,
 };
 
-/**
- * struct rsm_lane - importers that have proven nothing yet, of one node or of all unknown nodes
- * @places: number of places in use: by requests, and by connections without a verified proof, also
- *	while these close
- * @unproven: struct rsm_conn without a verified proof, oldest first; empty in the lane of a node;
- *	node->lock
- * @nr_unproven: length of @unproven; node->lock
- */
+/* Importers that have proven nothing yet, of one node or of all unknown nodes. */
 struct rsm_lane {
+	/* Places in use, by requests and by connections without a verified proof, also closing. */
 	atomic_t		places;
+	/*
+	 * struct rsm_conn without a verified proof, oldest first; empty in the lane of a node;
+	 * node->lock.
+	 */
 	struct list_head	unproven;
-	unsigned int		nr_unproven;
+	unsigned int		nr_unproven;	/* node->lock */
 };
 
-/**
- * struct rsm_ctlr - an adapter that RSM uses
- * @node: node that uses the adapter
- * @entry: entry in node->ctlrs; node->ctlr_lock
- * @refs: number of references, mainly of exports and imports; node->ctlr_lock
- * @number: controller number in user space, from 1
- * @name: adapter name
- * @state: state; only ctlr_set_state() writes it; node->ctlr_lock
- * @ia: open IA
- * @evd: EVD of connection events; its upcalls, rsm_conn_upcall(), run one at a time and may sleep
- * @cr_evd: EVD of connection requests; its upcalls, rsm_serve_upcall(), run one at a time; a
- *	separate EVD, so that a flood of requests does not delay the upcalls of @evd
- * @psp: service point
- * @iwarp: flag: the adapter speaks iWARP
- * @read_priv: memory privileges that the destination of an RDMA read needs
- * @reads: number of RDMA reads that an endpoint may have in flight, at most 16
- * @addr: address of the adapter at the open; @psp listens at this address
- * @gate: gate of @cr_evd, which gives the places of @lanes
- * @lanes: lanes by the importer's node id; RSM_LANE_OTHERS for nodes that are not in node->table
- * @conns: connections by id; looked up under RCU
- * @next_conn: id at which the search for a free connection id begins
- */
+/* An adapter that RSM uses. */
 struct rsm_ctlr {
 	struct rsm_node		*node;
-	struct list_head	entry;
-	unsigned int		refs;
-	u32			number;
-	char			name[DAT_NAME_SIZE];
-	enum rsm_ctlr_state	state;
+	struct list_head	entry;		/* in node->ctlrs; node->ctlr_lock */
+	unsigned int		refs;		/* mainly of exports and imports; node->ctlr_lock */
+	u32			number;		/* in user space, from 1 */
+	char			name[DAT_NAME_SIZE];	/* of the adapter */
+	enum rsm_ctlr_state	state;	/* only ctlr_set_state() writes it; node->ctlr_lock */
 	DAT_IA_HANDLE		ia;
+	/* Connection events.  Upcalls, of rsm_conn_upcall(), run one at a time and may sleep. */
 	DAT_EVD_HANDLE		evd;
+	/* Connection requests, apart from @evd: a flood of them delays no connection event. */
 	DAT_EVD_HANDLE		cr_evd;
 	DAT_PSP_HANDLE		psp;
 	bool			iwarp;
-	DAT_MEM_PRIV_FLAGS	read_priv;
-	u32			reads;
-	struct sockaddr_storage	addr;
-	struct dat_gate		gate;
+	DAT_MEM_PRIV_FLAGS	read_priv;	/* that the destination of an RDMA read needs */
+	u32			reads;		/* in flight for an endpoint, at most 16 */
+	struct sockaddr_storage	addr;		/* at the open, where @psp listens */
+	struct dat_gate		gate;		/* of @cr_evd; gives the places of @lanes */
+	/* By the importer's node id; RSM_LANE_OTHERS for unknown nodes. */
 	struct rsm_lane		lanes[RSM_LANES];
-	struct xarray		conns;
-	u32			next_conn;
+	struct xarray		conns;		/* by id; looked up under RCU */
+	u32			next_conn;	/* where the search for a free id begins */
 };
 
 /* rsm/ctlr.c, rsm/node.c */
 
-/**
- * rsm_ctlr_get() - get a reference to an open adapter
- * @node: node
- * @number: controller number, from 1, unchecked
- * @out: result; released by rsm_ctlr_put()
- *
- * Context: may sleep; opens the adapter if it is not open, and waits for an open or close in
- * progress.
- * Return: 0, -ENODEV, -ENOMEM, -ENOSPC;
- * -EINTR: the process is being killed.
+/*
+ * Opens the adapter with controller number @number, which is unchecked, or gets a reference to the
+ * open one.  Context: may sleep; waits for an open or close in progress.  Returns -EINTR if the
+ * process is being killed.
  */
 int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
 
@@ -191,28 +157,18 @@ __be32 rsm_error_to_wire(int err);
  */
 int rsm_error_of_wire(__be32 code);
 
-/**
- * rsm_node_addr() - look up the address of a node
- * @ctlr: adapter that leads to the node
- * @id: node id; the local node's id yields the address of @ctlr
- * @out: result, without port
- *
- * Return: 0, or -EHOSTUNREACH if the node is not in the table.
+/*
+ * Looks up the address, without port, that node @id has at an adapter.  The local node has the
+ * address of the adapter.  Returns -EHOSTUNREACH if the table does not have the node.
  */
 int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
 
-/**
- * rsm_node_is_at() - check that a connection request came from the address of a node
- * @ctlr: adapter at which the request arrived
- * @id: node id that the request claims
- * @addr: source address of the request
- * @known: result: true if @id is the local node or in the table, so that its address is known
+/*
+ * Returns false if the address of node @id is known, and @addr is another one.  Sets *@known if @id
+ * is the local node or in the table.
  *
  * A node may have another address at each controller.  Only the address at @ctlr counts, because a
- * stranger may have the same address in the network of another controller.
- *
- * Context: any.  Return: false if @known is true and @addr is not the address of the node at @ctlr,
- * else true.
+ * stranger may have the same address in the network of another controller.  Context: any.
  */
 bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known);
 
@@ -231,98 +187,68 @@ enum rsm_channel {
 struct rsm_conn;
 struct rsm_ring;
 
-/**
- * struct rsm_peer - the other side of a handshake, as far as it is known
- * @addr: IP address; its port means nothing
- * @node: node id
- * @segid: segment id
- * @exports: flag: the peer is the exporter
- */
+/* The other side of a handshake, as far as it is known. */
 struct rsm_peer {
-	struct sockaddr_storage	addr;
+	struct sockaddr_storage	addr;		/* without a port */
 	u32			node;
 	u32			segid;
-	bool			exports;
+	bool			exports;	/* the peer is the exporter */
 };
 
-/**
- * enum rsm_why - how a handshake has ended
- * @RSM_WHY_DONE: it has succeeded
- * @RSM_WHY_REFUSED: the exporter refuses access to the segment, or lacks resources
- * @RSM_WHY_BUSY: the exporter has no place; the importer asks again
- * @RSM_WHY_LEFT: the exporter has disconnected; the importer asks again
- * @RSM_WHY_UNREACHABLE: no answer, or nothing listens
- * @RSM_WHY_GREETING: the peer is no RSM kernel of this version, or sends from another port than one
- *	of kernels
- * @RSM_WHY_NODE: the importer asks for a node id that this host does not have
- * @RSM_WHY_ADDRESS: the importer's node has another address at this adapter
- * @RSM_WHY_TRUST: only one of the two nodes requires proofs
- * @RSM_WHY_NO_KEY: this node has no valid key
- * @RSM_WHY_KEY: the peer's HMAC is wrong
- * @RSM_WHY_CONF: the exporter answers with BAD_CONF
- * @RSM_WHY_SILENT: the transport is connected, but no PROOF or GRANT has arrived in time
- * @RSM_WHY_MESSAGE: a message of the handshake is malformed
- *
- * Those from RSM_WHY_GREETING on are logged, since an administrator has to know them.  A process
- * causes the others every day, for example by asking for a segment before it is published.
+/*
+ * How a handshake has ended.  Those from RSM_WHY_GREETING on are logged, since an administrator has
+ * to know them.  Programs cause the others every day, for example when they ask for a segment that
+ * is not published yet.
  */
 enum rsm_why {
 	RSM_WHY_DONE,
-	RSM_WHY_REFUSED,
-	RSM_WHY_BUSY,
-	RSM_WHY_LEFT,
-	RSM_WHY_UNREACHABLE,
-	RSM_WHY_GREETING,
-	RSM_WHY_NODE,
-	RSM_WHY_ADDRESS,
-	RSM_WHY_TRUST,
-	RSM_WHY_NO_KEY,
-	RSM_WHY_KEY,
-	RSM_WHY_CONF,
-	RSM_WHY_SILENT,
-	RSM_WHY_MESSAGE,
+	RSM_WHY_REFUSED,	/* decided by the exporter for the segment, or it lacks resources */
+	RSM_WHY_BUSY,		/* the exporter has no place; the importer asks again */
+	RSM_WHY_LEFT,		/* the exporter has disconnected; the importer asks again */
+	RSM_WHY_UNREACHABLE,	/* no answer, or nothing listens */
+	RSM_WHY_GREETING,	/* no RSM kernel of this version, or not from a port of kernels */
+	RSM_WHY_NODE,		/* the importer asks for a node id that this host does not have */
+	RSM_WHY_ADDRESS,	/* the importer's node has another address at this adapter */
+	RSM_WHY_TRUST,		/* only one of the two nodes requires proofs */
+	RSM_WHY_NO_KEY,		/* this node has no valid key */
+	RSM_WHY_KEY,		/* the peer's HMAC is wrong */
+	RSM_WHY_CONF,		/* the exporter answers with BAD_CONF */
+	RSM_WHY_SILENT,		/* no PROOF or GRANT has arrived in time */
+	RSM_WHY_MESSAGE,	/* a malformed message */
 };
 
-/**
- * enum rsm_conn_state - state of a connection, in the order in which a connection passes them
- * @RSM_CONN_CONNECTING: the transport is not connected yet
- * @RSM_CONN_LINKED: the transport is connected, and the handshake continues by messages
- * @RSM_CONN_UP: the handshake has succeeded, and requests can be posted
- * @RSM_CONN_DOWN: a request has failed or this side has hung up; the end of the transport has not
- *	been reported yet
- * @RSM_CONN_LOST: the connection has ended, or was not established
- * @RSM_CONN_ENDED: rsm_conn_end() frees the endpoint; the functions of struct rsm_conn_ops are no
- *	longer called
- * @RSM_CONN_NR_STATES: number of states
- */
+/* State of a connection, in the order in which a connection passes them. */
 enum rsm_conn_state {
 	RSM_CONN_CONNECTING,
-	RSM_CONN_LINKED,
-	RSM_CONN_UP,
+	RSM_CONN_LINKED,	/* the transport is connected; the handshake goes on by messages */
+	RSM_CONN_UP,		/* the handshake has succeeded; requests can be posted */
+	/* A request has failed or this side has hung up; the transport has not ended yet. */
 	RSM_CONN_DOWN,
-	RSM_CONN_LOST,
+	RSM_CONN_LOST,		/* the connection has ended, or was not established */
+	/* The endpoint is being freed; no function of struct rsm_conn_ops is called any more. */
 	RSM_CONN_ENDED,
 	RSM_CONN_NR_STATES,
 };
 
-/**
- * struct rsm_conn_ops - operations of one side of a connection
- * @importer: flag: the operations are for the importer's side, which receives the segment's key
- * @proven: exporter only: fill in conn->transcript.grant for an importer whose proof is valid or
- *	not required; return false to end the connection
- * @events: add the events that the peer has sent.  If @single is set, first add one event, but only
- *	if no event is pending.  Then add @events further events
- * @lost: handle a connection that has ended or was not established; called once, and not after
- *	rsm_conn_end()
- * @rebound: exporter only: handle the change of conn->rebind_pending to false; conn->lock held
- *
- * @proven, @events and @lost run in process context with end_lock held, so conn->owner is valid.
+/*
+ * Operations of one side of a connection.  @proven, @events and @lost run in process context with
+ * end_lock held, so conn->owner is valid.
  */
 struct rsm_conn_ops {
-	bool	importer;
+	bool	importer;	/* of the importer's side, which receives the key */
+	/*
+	 * Exporter: fills in transcript.grant for an importer whose proof is valid or not required.
+	 * Returns false to end the connection.
+	 */
 	bool	(*proven)(struct rsm_conn *conn);
+	/* Adds the peer's events: with @single first one, if none is pending; then @events more. */
 	void	(*events)(struct rsm_conn *conn, bool single, u32 events);
+	/*
+	 * The connection has ended, or was not established.  Called once, and not after
+	 * rsm_conn_end().
+	 */
 	void	(*lost)(struct rsm_conn *conn);
+	/* Exporter: conn->rebind_pending has become false; conn->lock held. */
 	void	(*rebound)(struct rsm_conn *conn);
 };
 
@@ -333,143 +259,105 @@ struct rsm_conn_ops {
  */
 typedef void (*rsm_done_fn)(struct rsm_conn *conn, u32 seq, bool ok);
 
-/**
- * struct rsm_received - a completed receive whose message has not been processed
- * @slot: number of the receive's buffer
- * @len: bytes received
- */
+/* A completed receive whose message has not been processed. */
 struct rsm_received {
-	u32	slot;
-	u32	len;
+	u32	slot;		/* of the buffer */
+	u32	len;		/* bytes received */
 };
 
-/**
- * struct rsm_conn - one side of a connection between an import and its segment
- * @ctlr: adapter; valid until the connection has ended
- * @ia: IA handle of @ctlr; calls with a stale handle fail without harm
- * @ops: operations of this side; constant
- * @owner: struct rsm_import or struct rsm_export
- * @ref: reference count; the last put frees the memory
- * @rcu: head for the deferred free, since lookups run under RCU
- * @id: id in ctlr->conns
- * @peer: the other side; constant once the importer has begun, or the exporter has accepted
- * @entry: exporter: entry in export->peers; node->lock
- * @lane: exporter: lane of the importer; constant
- * @unproven: exporter: entry in lane->unproven, or empty; node->lock
- * @known: exporter: flag: the importer's node is this node or in the table; constant
- * @placed: exporter: flag: the connection has a place in @lane; node->lock, but @end_work reads the
- *	flag without the lock
- * @granted: exporter: flag: the importer has been sent the key; node->lock
- * @trusts: flag: the node trusts the network, so the peers need no proofs; constant
- * @transcript: messages of the handshake; @end_lock; the importer's proof does not change once sent
- * @answered: flag: the transport was connected, or the peer's host has rejected the connection;
- *	@end_lock, but rsm/remote.c reads the flag without the lock
- * @proof_received: exporter: flag: a PROOF has arrived; @end_lock
- * @end_work: exporter: work that ends a connection which has been removed from export->peers;
- *	queues itself again while the peer has events to acknowledge
- * @drain_deadline: exporter: time until which @end_work waits for these acknowledgments, in jiffies
- * @end_lock: mutex of the transition to RSM_CONN_ENDED, and of the creation of @ep
- * @ep: endpoint, or NULL
- * @evd: EVD of the endpoint's requests and receives
- * @pz: importer: protection zone of @mem, @ring and @ep
- * @mem: memory for messages, followed by the stage of an import
- * @mem_size: bytes of @mem
- * @lmr: registration of @mem
- * @context: lmr_context of @lmr
- * @done: completion handlers, by channel
- * @ring_lock: mutex of the creation of @ring
- * @ring: importer: ring that the process maps, or NULL; set once, by smp_store_release()
- * @inbox_work: work that processes @inbox
- * @lock: spinlock of all members below
- * @state: state; only conn_set_state() writes it; RSM_CONN_ENDED is set under @end_lock, too
- * @result: result of the handshake: -EINPROGRESS, 0 once the connection has been up, or
- *	the reason why it was not established; -EBUSY if the exporter had no place
- *	for the request; -EINPROGRESS if rsm_conn_end() comes first
- * @swapped: importer: flag: the exporter's byte order differs from this host's
- * @rkey: remote key of the segment; on the exporter's side valid only after a rebind
- * @addr: address of the segment's first byte, for use with @rkey
- * @length: importer: bytes of the segment
- * @posted: importer: number of requests posted with a key of the segment
- * @completed: importer: number of requests out of @posted that are known to have completed
- * @acks: number of sent ACKs that have not completed
- * @progress: time of the last completion, or of a post while no request was in flight, in jiffies
- * @ack_after: value of @completed at which the due ACK is sent
- * @ack_due: flag: this side must acknowledge a TELL
- * @tell_in_flight: flag: the peer has not acknowledged the last TELL
- * @tell_sent_at: time at which the last TELL was sent, in jiffies
- * @tell_rebinds: flag: the TELL in flight carries a new key
- * @want_single: flag: the next TELL carries an event that the peer drops if one is pending
- * @want_events: number of events that the next TELL carries
- * @want_rebind: exporter: flag: the next TELL carries the new key
- * @want_beat: flag: a TELL is due as a heartbeat, even if there are no events to send
- * @rebind_pending: exporter: flag: the peer has not acknowledged the new key
- * @inbox: ring buffer of completed receives for @inbox_work
- * @inbox_head: number of entries taken from @inbox
- * @inbox_tail: number of entries put into @inbox
- * @last_rx: time of the last receive, in jiffies; no lock
- * @wq: wait queue for the end of the handshake, for completions of the stage, and for ACKs
- * @beat: heartbeat work; during the handshake, the exporter's deadline for the proof, or the
- *	importer's repetition of the proof
- */
+/* One side of a connection between an import and its segment. */
 struct rsm_conn {
-	struct rsm_ctlr			*ctlr;
-	DAT_IA_HANDLE			ia;
-	const struct rsm_conn_ops	*ops;
-	void				*owner;
+	struct rsm_ctlr			*ctlr;		/* valid until the connection has ended */
+	DAT_IA_HANDLE			ia;	/* of @ctlr; a stale handle fails without harm */
+	const struct rsm_conn_ops	*ops;		/* constant */
+	void				*owner;		/* struct rsm_import or struct rsm_export */
 	struct kref			ref;
-	struct rcu_head			rcu;
-	u32				id;
-	struct rsm_peer			peer;
-	struct list_head		entry;
-	struct rsm_lane			*lane;
+	struct rcu_head			rcu;		/* lookups run under RCU */
+	u32				id;		/* in ctlr->conns */
+	struct rsm_peer			peer;		/* set before the handshake begins */
+	struct list_head		entry;		/* exporter: in export->peers; node->lock */
+	struct rsm_lane			*lane;		/* exporter: of the importer; constant */
+	/* Exporter: in lane->unproven, or empty; node->lock. */
 	struct list_head		unproven;
+	/* Exporter: the importer's node is this one or in the table; constant. */
 	bool				known;
+	/* Exporter: has a place in @lane; node->lock, but @end_work reads it without. */
 	bool				placed;
+	/* Exporter: the importer has got the key; node->lock. */
 	bool				granted;
-	bool				trusts;
+	bool				trusts;		/* the peers need no proofs; constant */
+	/* Messages of the handshake; @end_lock; the proof does not change once sent. */
 	struct rsm_transcript		transcript;
+	/*
+	 * The transport was connected, or the peer's host has refused; @end_lock, but remote.c
+	 * reads it without.
+	 */
 	bool				answered;
-	bool				proof_received;
+	bool				proof_received;	/* exporter; @end_lock */
+	/*
+	 * Exporter: ends a connection that has left export->peers.  Queues itself again, until
+	 * @drain_deadline, while the peer has events to acknowledge.
+	 */
 	struct delayed_work		end_work;
-	unsigned long			drain_deadline;
+	unsigned long			drain_deadline;	/* jiffies */
 	struct mutex			end_lock;	/* RSM_CONN_ENDED, ep */
-	DAT_EP_HANDLE			ep;
-	DAT_EVD_HANDLE			evd;
-	DAT_PZ_HANDLE			pz;
-	void				*mem;
-	u32				mem_size;
-	DAT_LMR_HANDLE			lmr;
-	DAT_LMR_CONTEXT			context;
-	rsm_done_fn			done[RSM_CHANNELS];
+	DAT_EP_HANDLE			ep;		/* or NULL */
+	DAT_EVD_HANDLE			evd;		/* of requests and receives */
+	DAT_PZ_HANDLE			pz;		/* importer: of @mem, @ring and @ep */
+	void				*mem;	/* for messages, then the stage of an import */
+	u32				mem_size;	/* bytes */
+	DAT_LMR_HANDLE			lmr;		/* of @mem */
+	DAT_LMR_CONTEXT			context;	/* of @lmr */
+	rsm_done_fn			done[RSM_CHANNELS];	/* by channel */
 	struct mutex			ring_lock;	/* ring */
-	struct rsm_ring			*ring;
-	struct work_struct		inbox_work;
+	struct rsm_ring			*ring;	/* or NULL; set once, by smp_store_release() */
+	struct work_struct		inbox_work;	/* processes @inbox */
 	spinlock_t			lock;		/* protects all members below */
+	/* Only conn_set_state() writes it.  RSM_CONN_ENDED is set under @end_lock, too. */
 	enum rsm_conn_state		state;
+	/*
+	 * Result of the handshake: 0 once the connection has been up; -EINPROGRESS before, and if
+	 * rsm_conn_end() comes first; or why it was not established, with -EBUSY if the exporter
+	 * had no place.
+	 */
 	int				result;
+	/* Importer: the exporter has the other byte order. */
 	bool				swapped;
+	/* Remote key of the segment; exporter: valid only after a rebind. */
 	u32				rkey;
-	u64				addr;
-	u64				length;
-	u32				posted;
-	u32				completed;
-	u32				acks;
+	u64				addr;		/* of the segment's first byte, for @rkey */
+	u64				length;		/* importer: bytes of the segment */
+	u32				posted;	/* importer: requests with a key of the segment */
+	u32				completed;	/* of these, known to have completed */
+	u32				acks;		/* sent, but not completed */
+	/* Time of the last completion, or of a post while none was in flight, in jiffies. */
 	unsigned long			progress;
+	/* Value of @completed at which the due ACK is sent. */
 	u32				ack_after;
-	bool				ack_due;
+	bool				ack_due;	/* this side must acknowledge a TELL */
+	/* The peer has not acknowledged the last TELL. */
 	bool				tell_in_flight;
-	unsigned long			tell_sent_at;
-	bool				tell_rebinds;
+	unsigned long			tell_sent_at;	/* jiffies */
+	bool				tell_rebinds;	/* that TELL carries a new key */
+	/* The next TELL carries an event that the peer drops if one is pending. */
 	bool				want_single;
-	u32				want_events;
+	u32				want_events;	/* of the next TELL */
+	/* Exporter: the next TELL carries the new key. */
 	bool				want_rebind;
-	bool				want_beat;
+	bool				want_beat;	/* a TELL is due as a heartbeat */
+	/* Exporter: the peer has not acknowledged the new key. */
 	bool				rebind_pending;
+	/* Ring buffer of completed receives. */
 	struct rsm_received		inbox[RSM_CONN_RECVS];
-	u32				inbox_head;
-	u32				inbox_tail;
-	unsigned long			last_rx;
+	u32				inbox_head;	/* entries taken */
+	u32				inbox_tail;	/* entries put */
+	unsigned long			last_rx;	/* time of the last receive; no lock */
+	/* Woken at the end of the handshake, by completions of the stage, and by ACKs. */
 	wait_queue_head_t		wq;
+	/*
+	 * Heartbeat.  During the handshake: the exporter's deadline for the proof, or the
+	 * importer's repetition of it.
+	 */
 	struct delayed_work		beat;
 };
 
@@ -493,37 +381,23 @@ void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err);
 
 /* rsm/conn.c */
 
-/**
- * rsm_conn_make() - allocate a connection
- * @ctlr: adapter
- * @ops: operations of this side
- * @owner: struct rsm_import or struct rsm_export; NULL if not known yet, or for a probe
- * @stage: bytes of memory for transfers, in addition to the memory for messages
- * @out: result, with a reference and without an endpoint
- *
- * Context: may sleep.  Return: 0, -ENOMEM, -ENOSPC.
+/*
+ * Allocates a connection without an endpoint.  @owner is NULL if it is not known yet, and for a
+ * probe.  @stage: bytes of memory for transfers, beside that for messages.  Context: may sleep.
  */
 int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *owner,
 		  u32 stage, struct rsm_conn **out);
 
-/**
- * rsm_conn_make_ep() - make the endpoint
- * @conn: connection without endpoint
- * @pz: protection zone of the endpoint
- * @traits: enum dat_ep_trait bits
- *
- * After an error, the caller must call rsm_conn_end(), which frees what this function has made.
- *
+/*
+ * Makes the endpoint, with bits of enum dat_ep_trait.  After an error, the caller must call
+ * rsm_conn_end(), which frees what this function has made.
  * Context: may sleep; the caller prevents a concurrent rsm_conn_end().
  */
 int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits);
 
-/**
- * rsm_conn_end() - tear a connection down
- * @conn: connection; the caller keeps its reference
- *
- * After the return, no bytes are transferred, and no upcall of conn->evd runs.
- *
+/*
+ * Tears a connection down; the caller keeps its reference.  After the return, no bytes are
+ * transferred, and no upcall of conn->evd runs.
  * Context: may sleep; not with node->lock held, nor in an upcall of conn->evd.
  */
 void rsm_conn_end(struct rsm_conn *conn);
@@ -532,35 +406,25 @@ void rsm_conn_put(struct rsm_conn *conn);
 /* Disconnects, and does not wait for the teardown.  Context: may sleep. */
 void rsm_conn_hang_up(struct rsm_conn *conn);
 
-/**
- * struct rsm_request - a transfer between local memory and the segment
- * @put: flag: a put; false: a get
- * @silent: flag: the request is a put that reports no completion of its own if it succeeds; a later
- *	request of the channel, which the caller must post at once, reports its success
- * @offset: offset in the segment; the caller has checked the offset and the length
- * @local: local memory, in the protection zone of the connection
- * @channel: channel that gets the completion
- * @seq: argument for the channel's handler
- */
+/* A transfer between local memory and the segment. */
 struct rsm_request {
-	bool			put;
+	bool			put;	/* or a get */
+	/*
+	 * A put that reports its completion only if it fails.  A later request of the channel,
+	 * which the caller must post at once, reports its success.
+	 */
 	bool			silent;
+	/* In the segment; the caller has checked it and the length. */
 	u64			offset;
-	DAT_LMR_TRIPLET		local;
-	enum rsm_channel	channel;
-	u32			seq;
+	DAT_LMR_TRIPLET		local;	/* in the zone of the connection */
+	enum rsm_channel	channel;	/* gets the completion */
+	u32			seq;	/* for the channel's handler */
 };
 
-/**
- * rsm_conn_rdma() - post a transfer
- * @conn: connection of an import
- * @req: request; not used after the return
- *
- * The send queue has room for the request: callers respect the limits RSM_STAGE_WRS and
- * RSM_RING_WRS.
- *
- * Context: any but hard interrupt.  Return: 0; -ENOTCONN if the connection is lost; -EIO if the
- * device is gone, or if a bug made the post fail.
+/*
+ * Posts a transfer of an import.  The send queue has room: callers respect RSM_STAGE_WRS and
+ * RSM_RING_WRS.  Context: any but hard interrupt.  Returns -ENOTCONN if the connection is lost;
+ * -EIO if the device is gone, or if a bug made the post fail.
  */
 int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req);
 
@@ -608,22 +472,15 @@ bool rsm_msg_drained(struct rsm_conn *conn);
 /* Waits until rsm_msg_drained() returns true, or until @until, a time in jiffies. */
 void rsm_msg_drain(struct rsm_conn *conn, unsigned long until);
 
-/**
- * struct rsm_remote - state of an import that connects through an adapter
- * @ctlr: adapter; reference held until the import ends
- * @conn: connection; reference held
- * @io_lock: mutex of the stage and of @posted
- * @posted: number of stage requests posted so far
- * @done: number of stage requests that are known to have succeeded; only rsm_stage_done() writes it
- * @failed: flag: the stage request with number @done has failed; only rsm_stage_done() writes it
- */
+/* State of an import that connects through an adapter. */
 struct rsm_remote {
-	struct rsm_ctlr		*ctlr;
-	struct rsm_conn		*conn;
+	struct rsm_ctlr		*ctlr;	/* reference held until the import ends */
+	struct rsm_conn		*conn;	/* reference held */
 	struct mutex		io_lock;	/* stage, posted */
-	u32			posted;
+	u32			posted;	/* requests of the stage */
+	/* Of these, known to have succeeded; only rsm_stage_done() writes it. */
 	u32			done;
-	bool			failed;
+	bool			failed;	/* the request with number @done has failed; as @done */
 };
 
 /* rsm/stage.c: completion handler of the stage */
@@ -637,14 +494,9 @@ extern struct workqueue_struct *rsm_wq;
 
 /* rsm/remote.c */
 
-/**
- * rsm_remote_probe() - find out whether a node answers a connection request
- * @ctlr: adapter that leads to the node
- * @node: node id
- *
- * Context: sleeps up to two seconds, or four if the node accepts the request and then sends
- * nothing.  Return: 0 if the node has accepted or refused the request,
- * -EHOSTUNREACH; -EAGAIN: the connection was lost; or the error that prevented the probe.
+/*
+ * Returns 0 if a node accepts or refuses a connection request, or an errno if it does not answer.
+ * Context: sleeps up to two seconds, or four if the node accepts and then sends nothing.
  */
 int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node);
 

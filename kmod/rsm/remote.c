@@ -9,7 +9,10 @@
 #include "rsm/ring.h"
 
 #define CONNECT_US	(5 * USEC_PER_SEC)
-/* An importer asks an exporter that has no place for at least this long, with growing pauses. */
+/*
+ * While an exporter has no place, the importer asks again for this long.  The pause between two
+ * requests grows from BUSY_MS_FIRST to BUSY_MS_LONGEST.
+ */
 #define BUSY_TIME	(2 * CONNECT_US)
 #define BUSY_MS_FIRST	10
 #define BUSY_MS_LONGEST	200
@@ -103,7 +106,7 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	return rc ? rsm_dat_error(rc) : 0;
 }
 
-/* The lock orders the read of what rsm_conn_up() sets after @result. */
+/* A caller that sees 0 may read what rsm_conn_up() has set, because both take conn->lock. */
 static int conn_result(struct rsm_conn *conn)
 {
 	int result;

@@ -27,48 +27,35 @@
 #define RSM_RING_CHUNK_LEAST	(PAGE_SIZE > 32768 ? PAGE_SIZE : 32768)
 #define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* maximum */
 
-/**
- * struct rsm_ring - the ring of an import
- * @imp: import
- * @conn: connection of @imp; reference held
- * @submit: region with struct dat_rsm_submit and the entries, written by the process
- * @status: region with struct dat_rsm_status, written by the driver
- * @data: region of the data area; has pages in contiguous chunks, but no va
- * @chunk: bytes of a chunk, a power of two; no transfer crosses the end of a chunk
- * @lmr: registrations of the chunks
- * @context: lmr_contexts of the chunks
- * @node: entry in ctx->rings
- * @lock: spinlock of all members below
- * @head: index of the next entry to take; the entries from @done to @head - 1 are in flight
- * @done: index of the first entry that is not known to have completed; a silent put completes with
- *	a later entry
- * @got: memory into which GETs in flight read, by entry index modulo RSM_RING_WRS; for other
- *	entries, segment_length is 0
- * @dead: flag: the driver takes no more entries, after an error or the end of the connection
- * @armed: flag: DAT_RSM_NEED_KICK is set in @status
- * @waiting: flag: at least one thread sleeps until an entry has completed
- * @wake_at: lowest index of the entries for which threads sleep; valid if @waiting is set
- * @cut: work that cuts the import after an entry was malformed or has failed
- */
+/* The ring of an import. */
 struct rsm_ring {
 	struct rsm_import	*imp;
-	struct rsm_conn		*conn;
+	struct rsm_conn		*conn;		/* of @imp; reference held */
+	/* struct dat_rsm_submit and the entries, written by the process. */
 	struct dat_region	submit;
-	struct dat_region	status;
-	struct dat_region	data;
+	struct dat_region	status;		/* struct dat_rsm_status, written by the driver */
+	struct dat_region	data;		/* data area; contiguous chunks, but no va */
+	/* Bytes, a power of two; no transfer crosses the end of a chunk. */
 	u32			chunk;
-	DAT_LMR_HANDLE		lmr[RSM_RING_CHUNKS];
-	DAT_LMR_CONTEXT		context[RSM_RING_CHUNKS];
-	struct list_head	node;
+	DAT_LMR_HANDLE		lmr[RSM_RING_CHUNKS];	/* of the chunks */
+	DAT_LMR_CONTEXT		context[RSM_RING_CHUNKS];	/* of the chunks */
+	struct list_head	node;		/* in ctx->rings */
 	spinlock_t		lock;		/* protects all members below */
+	/* Next entry to take; those from @done to @head - 1 are in flight. */
 	u32			head;
+	/* First entry not known to have completed; a silent put completes with a later one. */
 	u32			done;
+	/*
+	 * Memory of GETs in flight, by index modulo RSM_RING_WRS; segment_length is 0 for other
+	 * entries.
+	 */
 	DAT_LMR_TRIPLET		got[RSM_RING_WRS];
-	bool			dead;
-	bool			armed;
-	bool			waiting;
+	bool			dead;		/* the driver takes no more entries */
+	bool			armed;		/* DAT_RSM_NEED_KICK is set in @status */
+	bool			waiting;	/* threads sleep until an entry has completed */
+	/* Lowest index for which a thread sleeps, if @waiting. */
 	u32			wake_at;
-	struct work_struct	cut;
+	struct work_struct	cut;		/* cuts the import after a bad or failed entry */
 };
 
 /* ring.c; see also rsm.h */

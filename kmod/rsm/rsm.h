@@ -88,98 +88,66 @@ static inline void rsm_transfers_wait(void)
 	synchronize_srcu_expedited(&rsm_transfers);
 }
 
-/**
- * struct rsm_table - addresses of other nodes
- * @rcu: head for the deferred free, since lookups run under RCU
- * @count: number of @nodes
- * @nodes: addresses of nodes; table_good() has checked the entries
- */
+/* Addresses of other nodes. */
 struct rsm_table {
 	struct rcu_head		rcu;
 	u32			count;
-	struct dat_rsm_node	nodes[];
+	struct dat_rsm_node	nodes[];	/* checked by table_good() */
 };
 
-/**
- * struct rsm_user - a user of a node
- * @refs: number of contexts of the user; xa_lock of node->users
- * @uid: uid; constant
- * @objs: number of exports and imports of the user, and of everybody in user namespaces that the
- *	user has created, or that lie below these; incremented under node->lock
- * @served: number of connections of remote importers to the segments among @objs; incremented under
- *	node->lock
- */
+/* A user of a node. */
 struct rsm_user {
-	kuid_t		uid;
-	unsigned int	refs;
+	kuid_t		uid;	/* constant */
+	unsigned int	refs;	/* contexts of the user; xa_lock of node->users */
+	/*
+	 * Exports and imports of the user, and of everybody in user namespaces below the user;
+	 * incremented under node->lock.
+	 */
 	atomic_t	objs;
+	/* Connections of remote importers to these exports; incremented under node->lock. */
 	atomic_t	served;
 };
 
-/**
- * struct rsm_node - RSM in a network namespace
- * @lock: see the top of this file
- * @segs: published exports by segment id; segid_reserve() inserts a reserved entry, which the
- *	export replaces under @lock
- * @next_auto: id at which the search for an automatic segment id begins
- * @id: node id; changes only under @lock and while @objs is 0
- * @objs: number of exports and imports of the node; incremented under @lock
- * @users: struct rsm_user by uid
- * @net: network namespace, which owns the node
- * @ctlr_lock: see the top of this file
- * @ctlrs: struct rsm_ctlr of adapters that are open, or are being opened or closed; @ctlr_lock
- * @ctlr_changes: number of state changes of all @ctlrs; written under @ctlr_lock
- * @ctlr_wq: wait queue for @ctlr_changes
- * @names: adapter names; the adapter with controller number n has entry n - 1, which never changes;
- *	entries are added under @ctlr_lock and read without a lock
- * @nr_names: number of @names; @ctlr_lock
- * @table: addresses of other nodes, or NULL; changed under @ctlr_lock, read under RCU
- * @key_lock: spinlock of @key
- * @key: logon key that contains the cluster key, with a reference; or NULL
- * @trusts: flag: the administrator trusts all hosts of the network
- * @survey_lock: mutex of @surveys and @survey; held while a survey runs; outer to @ctlr_lock
- * @surveys: number of topology surveys that have begun
- * @survey: result of the last topology survey, or NULL
- */
+/* RSM in a network namespace. */
 struct rsm_node {
 	struct mutex		lock;		/* see the top of this file */
+	/* Published exports by segment id, and reserved entries; see segid_reserve(). */
 	struct xarray		segs;
+	/* Where the search for an automatic segment id begins. */
 	u32			next_auto;
-	u32			id;
-	atomic_t		objs;
-	struct xarray		users;
-	struct net		*net;
+	u32			id;		/* changes only under @lock and while @objs is 0 */
+	atomic_t		objs;		/* exports and imports; incremented under @lock */
+	struct xarray		users;		/* struct rsm_user by uid */
+	struct net		*net;		/* owns the node */
 	struct mutex		ctlr_lock;	/* see the top of this file */
+	/* struct rsm_ctlr from the begin of an open to the end of a close; @ctlr_lock. */
 	struct list_head	ctlrs;
+	/* Counts state changes of @ctlrs; written under @ctlr_lock. */
 	u32			ctlr_changes;
-	wait_queue_head_t	ctlr_wq;
+	wait_queue_head_t	ctlr_wq;	/* for @ctlr_changes */
+	/* Name n - 1 is controller n's and stays.  Added under @ctlr_lock, read without a lock. */
 	char			*names[RSM_MAX_CTLRS];
-	unsigned int		nr_names;
-	struct rsm_table __rcu	*table;
+	unsigned int		nr_names;	/* @ctlr_lock */
+	struct rsm_table __rcu	*table;	/* may be NULL; changed under @ctlr_lock, read under RCU */
 	spinlock_t		key_lock;	/* key */
+	/* Logon key with the cluster key, with a reference; or NULL. */
 	struct key		*key;
-	bool			trusts;
-	struct mutex		survey_lock;	/* surveys, survey */
-	u32			surveys;
-	struct rsm_survey	*survey;
+	bool			trusts;	/* the administrator trusts all hosts of the network */
+	/* Protects @surveys and @survey; held while a survey runs; outside @ctlr_lock. */
+	struct mutex		survey_lock;
+	u32			surveys;	/* surveys of the topology that have begun */
+	struct rsm_survey	*survey;	/* last result, or NULL */
 };
 
-/**
- * struct rsm_file - an open file of /dev/rsm
- * @mm: address space of the opener; calls from other address spaces fail, because arguments
- *	contain addresses
- * @net: network namespace of the opener
- * @inode: anonymous inode; see dat_mapping_alloc()
- * @number: number that DAT_IOC_ABI returns; constant
- * @lock: mutex that serializes the creation of @ctx
- * @ctx: context, or NULL before DAT_IOC_RSM_OPEN; set once, by smp_store_release()
- */
+/* An open file of /dev/rsm. */
 struct rsm_file {
+	/* Address space of the opener.  Arguments contain addresses, so calls from others fail. */
 	struct mm_struct	*mm;
-	struct net		*net;
-	struct inode		*inode;
-	u64			number;
-	struct mutex		lock;		/* ctx */
+	struct net		*net;	/* of the opener */
+	struct inode		*inode;	/* see dat_mapping_alloc() */
+	u64			number;	/* for DAT_IOC_ABI; constant */
+	struct mutex		lock;	/* serializes the creation of @ctx */
+	/* NULL before DAT_IOC_RSM_OPEN; set once, by smp_store_release(). */
 	struct rsm_ctx		*ctx;
 };
 
@@ -199,240 +167,159 @@ enum rsm_region_kind {
 	RSM_REGION_DATA		= 8,
 };
 
-/**
- * struct rsm_ctx - context of an open file after DAT_IOC_RSM_OPEN
- * @mm: address space of the opener
- * @node: node of the file's network namespace; the file holds the namespace
- * @mapping: mapping of the file, for zaps of windows
- * @objs: objects by id, from 1
- * @next_id: id at which the search for a free id begins
- * @slots: array of struct dat_rsm_slot: object id n has slot n - 1, @mm has slot RSM_MEM_SLOT
- * @windows_lock: mutex of @windows and @next_window; see the top of this file
- * @windows: imports with windows, by page offset
- * @next_window: page offset at which the search for a free range of offsets begins
- * @mn: MMU notifier for the end of @mm and for changes of mappings in @mm
- * @users: users whose quotas are charged for the objects; dat_payers() has found them for the
- *	opener
- * @nr_users: number of @users
- * @ended: bit 0: ctx_stop() has begun to stop the objects
- * @ending: list of stopped objects, linked by their RCU heads; set before @end_work is queued
- * @busy: flag: transfers may still use objects of @ending; set before @end_work is queued
- * @end_work: work that waits for transfers and peers, then drops the objects of @ending
- * @drain_deadline: time until which the end of the context waits for acknowledgments of peers, in
- *	jiffies
- * @rings_lock: mutex of @rings; see the top of this file
- * @rings: list of struct rsm_ring; a ring is in the list until the end of its connection
- * @poller: poller of @rings; runs if the process has enabled it
- * @watched: flag: the poller takes new entries of @rings; read under the rings' locks
- */
+/* Context of an open file after DAT_IOC_RSM_OPEN. */
 struct rsm_ctx {
-	struct mm_struct	*mm;
-	struct rsm_node		*node;
-	struct address_space	*mapping;
-	struct xarray		objs;
-	u32			next_id;
+	struct mm_struct	*mm;		/* address space of the opener */
+	struct rsm_node		*node;	/* of the file's network namespace, which the file holds */
+	struct address_space	*mapping;	/* of the file, for zaps of windows */
+	struct xarray		objs;		/* by id, from 1 */
+	u32			next_id;	/* where the search for a free id begins */
+	/* Array of struct dat_rsm_slot: object id n has slot n - 1, @mm has slot RSM_MEM_SLOT. */
 	struct dat_region	slots;
 	struct mutex		windows_lock;	/* windows, next_window */
-	struct rb_root_cached	windows;
-	u64			next_window;
-	struct mmu_notifier	mn;
+	struct rb_root_cached	windows;	/* imports with windows, by page offset */
+	u64			next_window;	/* where the search for free page offsets begins */
+	struct mmu_notifier	mn;		/* for the end of @mm and changes of its mappings */
+	/* Users who are charged for the objects; see dat_payers(). */
 	struct rsm_user		*users[DAT_MAX_PAYERS];
 	unsigned int		nr_users;
-	unsigned long		ended;
+	unsigned long		ended;		/* bit 0: ctx_stop() has begun */
+	/* Stopped objects, linked by their RCU heads; set before @end_work is queued. */
 	struct callback_head	*ending;
+	/* Transfers may still use objects of @ending; set before @end_work is queued. */
 	bool			busy;
+	/* Waits for transfers and peers, then drops @ending. */
 	struct work_struct	end_work;
+	/* Time until which the end waits for acknowledgments of peers, in jiffies. */
 	unsigned long		drain_deadline;
 	struct mutex		rings_lock;	/* rings */
-	struct list_head	rings;
-	struct dat_poller	poller;
+	struct list_head	rings;	/* struct rsm_ring, until the end of its connection */
+	struct dat_poller	poller;		/* of @rings; runs if the process has enabled it */
+	/* The poller takes new entries; read under the rings' locks. */
 	bool			watched;
 };
 
 struct rsm_obj;
 
-/**
- * struct rsm_obj_ops - operations of an object type
- * @type: enum dat_rsm_type
- * @charged: flag: the object counts against the quotas of the node and the user
- * @stop: cut the object off from new transfers; return true if earlier transfers may still use the
- *	object; NULL: same as a function that does nothing and returns true
- * @wait: wait until no peer can access the memory through an adapter; optional
- * @drop: unpin the memory, or end the connection
- * @release: put and free what the object points to, after the last reference is gone; optional
- * @show: write one line of fdinfo
- *
- * The steps of an object's end are at the top of this file.
- */
+/* Operations of an object type.  The steps of an object's end are at the top of this file. */
 struct rsm_obj_ops {
 	enum dat_rsm_type	type;
+	/* Counts against the quotas of the node and the user. */
 	bool			charged;
+	/*
+	 * Cuts the object off from new transfers; NULL: does nothing.  Returns true, as NULL does,
+	 * if earlier transfers may still use the object.
+	 */
 	bool			(*stop)(struct rsm_obj *obj);
+	/* Waits until no peer reaches the memory; optional. */
 	void			(*wait)(struct rsm_obj *obj);
+	/* Unpins the memory, or ends the connection. */
 	void			(*drop)(struct rsm_obj *obj);
+	/* After the last put: puts and frees what the object points to; optional. */
 	void			(*release)(struct rsm_obj *obj);
+	/* Writes one line of fdinfo. */
 	void			(*show)(struct seq_file *m, const struct rsm_obj *obj);
 };
 
-/**
- * struct rsm_obj - common first member of all objects
- * @ops: operations of the type; constant
- * @id: id in ctx->objs
- * @ref: reference count; the last put frees the memory
- * @rcu: head for the deferred free, since lookups run under RCU
- * @ctx: context; valid until the object is dropped
- * @number: number that DAT_IOC_ABI returns on descriptors for the object's events; constant
- * @lock: spinlock of all members below
- * @slot: slot in ctx->slots; NULL once the object is stopped
- * @generation: last value of slot->generation, which changes when the object is made or cut
- * @pending: number of events that have not been consumed
- * @cut: flag: the segment of an import is gone; transfers read it under rsm_transfers
- * @stopped: flag: the object has ended; transfers read it under rsm_transfers
- * @wq: wait queue of callers that wait for an event, also by poll()
- */
+/* Common first member of all objects. */
 struct rsm_obj {
-	const struct rsm_obj_ops *ops;
-	u32			id;
+	const struct rsm_obj_ops *ops;		/* constant */
+	u32			id;		/* in ctx->objs */
 	struct kref		ref;
-	struct rcu_head		rcu;
-	struct rsm_ctx		*ctx;
-	u64			number;
+	struct rcu_head		rcu;		/* lookups run under RCU */
+	struct rsm_ctx		*ctx;		/* valid until the object is dropped */
+	u64			number;	/* for DAT_IOC_ABI of descriptors for events; constant */
 	spinlock_t		lock;		/* protects all members below */
-	struct dat_rsm_slot	*slot;
+	struct dat_rsm_slot	*slot;		/* NULL once the object is stopped */
+	/* That of @slot; changes when the object is made or cut. */
 	u32			generation;
-	u32			pending;
+	u32			pending;	/* events */
+	/* The segment of an import is gone; transfers read this under rsm_transfers. */
 	bool			cut;
+	/* The object has ended; transfers read this under rsm_transfers. */
 	bool			stopped;
-	wait_queue_head_t	wq;
+	wait_queue_head_t	wq;		/* of waits for events, poll() included */
 };
 
-/**
- * struct rsm_mem - pinned pages
- * @mm: address space whose locked-memory limit is charged
- * @length: bytes
- * @lmr: registration with an adapter, or NULL; a registration pins the pages, so @npages is then 0
- * @rkey: remote key of @lmr
- * @budget: number of pages charged to the budget of exported memory
- * @npages: number of pages in @pages
- * @exported: flag: the memory belongs to a segment
- * @writable: flag: transfers may write to the memory
- * @pages: pages in order
- */
+/* Pinned pages. */
 struct rsm_mem {
-	struct mm_struct	*mm;
-	u64			length;
+	struct mm_struct	*mm;		/* whose locked-memory limit is charged */
+	u64			length;		/* bytes */
+	/* Registration with an adapter, or NULL.  It pins the pages, so @npages is then 0. */
 	void			*lmr;
-	u32			rkey;
-	u32			budget;
-	u32			npages;
-	bool			exported;
-	bool			writable;
+	u32			rkey;		/* of @lmr */
+	u32			budget;		/* pages charged to the budget of exported memory */
+	u32			npages;		/* in @pages */
+	bool			exported;	/* belongs to a segment */
+	bool			writable;	/* transfers may write to it */
 	struct page		**pages;
 };
 
-/**
- * struct rsm_export - a segment
- * @obj: common members of all objects
- * @flags: DAT_RSM_REBINDABLE, ...
- * @uid: user id of the creator
- * @unlimited: flag: the creator has CAP_SYS_RESOURCE, so no user quota limits the importers
- * @gid: group id of the creator
- * @umask_perm: permissions of importers that @acl does not list
- * @length: bytes
- * @addr: address of the memory in the creator's address space; a rebind changes it; node->lock
- * @mem: memory; changed under node->lock, read under rsm_transfers
- * @segid: segment id, or 0 while not published; node->lock
- * @withdrawing: flag: a withdrawal waits for importers, and lookups of @segid fail; node->lock
- * @acl: access list, or NULL; node->lock
- * @acl_count: number of entries of @acl; node->lock
- * @imports: loopback imports; node->lock; an import leaves the list after its window is zapped
- * @rebind_lock: mutex held by a rebind from the swap of the pages until all windows are zapped;
- *	outside node->lock
- * @rebinds: number of rebinds; node->lock
- * @shared: flag: a loopback import has existed, so transfers may be in progress; node->lock
- * @ctlr: adapter, with a reference until the export is dropped; NULL for a loopback segment
- * @pz: protection zone of @mem and of the endpoints of all importers
- * @peers: struct rsm_conn of remote importers, until their teardown is queued; node->lock
- * @conns: number of connections of remote importers, until their teardown is complete; obj.wq is
- *	woken at 0
- * @importers: number of connections whose peer has been sent the segment's key
- * @rebinds_pending: number of connections whose peer may still use the old memory; obj.wq is woken
- *	at 0
- * @calls: number of calls in progress that use @ctlr and @pz; obj.wq is woken at 0
- */
+/* A segment. */
 struct rsm_export {
 	struct rsm_obj		obj;
-	u32			flags;
-	kuid_t			uid;
+	u32			flags;		/* DAT_RSM_REBINDABLE, ... */
+	kuid_t			uid;		/* of the creator */
+	/* CAP_SYS_RESOURCE: no quota of a user limits importers. */
 	bool			unlimited;
-	kgid_t			gid;
-	u32			umask_perm;
-	u64			length;
-	u64			addr;
-	struct rsm_mem __rcu	*mem;
-	u32			segid;
+	kgid_t			gid;		/* of the creator */
+	u32			umask_perm;	/* of importers if there is no @acl */
+	u64			length;		/* bytes */
+	u64			addr;		/* in the creator's address space; node->lock */
+	struct rsm_mem __rcu	*mem;	/* changed under node->lock, read under rsm_transfers */
+	u32			segid;		/* 0 while not published; node->lock */
+	/* A withdrawal waits for importers, and lookups of @segid fail; node->lock. */
 	bool			withdrawing;
-	struct dat_rsm_access	*acl;
-	u32			acl_count;
+	struct dat_rsm_access	*acl;		/* access list, or NULL; node->lock */
+	u32			acl_count;	/* node->lock */
+	/* Loopback imports, until their windows are zapped; node->lock. */
 	struct list_head	imports;
-	struct mutex		rebind_lock;	/* rebinds */
-	u32			rebinds;
+	/* Held from the swap of the pages until all windows are zapped; outside node->lock. */
+	struct mutex		rebind_lock;
+	u32			rebinds;	/* node->lock */
+	/* A loopback import has existed, so transfers may be in progress; node->lock. */
 	bool			shared;
-	struct rsm_ctlr		*ctlr;
-	void			*pz;
+	struct rsm_ctlr		*ctlr;	/* NULL for loopback; with a reference until the drop */
+	void			*pz;		/* of @mem and of the endpoints of all importers */
+	/* struct rsm_conn of importers, until their teardown is queued; node->lock. */
 	struct list_head	peers;
+	/* Connections of importers, until their teardown is complete; obj.wq is woken at 0. */
 	atomic_t		conns;
-	atomic_t		importers;
+	atomic_t		importers;	/* connections that have got the key */
+	/* Connections that may still use the old memory; obj.wq is woken at 0. */
 	atomic_t		rebinds_pending;
+	/* Calls in progress that use @ctlr and @pz; obj.wq is woken at 0. */
 	atomic_t		calls;
 };
 
-/**
- * struct rsm_import - a connection to a segment
- * @obj: common members of all objects
- * @remote: state of an import through an adapter; NULL for a loopback import
- * @length: bytes of the segment
- * @export: segment of a loopback import, with a reference
- * @node: entry in export->imports until the import is cut and its window is zapped; node->lock
- * @rebinds: export->rebinds at the connect or at the last zap of the window; node->lock
- * @perm: DAT_RSM_READ, DAT_RSM_WRITE
- * @owner: user of the exporter; INVALID_UID if the exporter's kernel has not sent it
- * @window: page offset of the window in the file; 0 if the import has no window
- * @window_rb: entry in ctx->windows
- * @window_subtree_last: last page offset in the subtree of @window_rb
- * @map_lock: see the top of this file
- * @dropped: flag: the import has ended, so @window is free once @maps is 0; @map_lock
- * @maps: number of VMAs of the window, at most RSM_MAX_MAPS; @map_lock
- * @trash: page that the window shows after a cut; allocated with the first VMA; @map_lock
- */
+/* A connection to a segment. */
 struct rsm_import {
 	struct rsm_obj		obj;
-	struct rsm_remote	*remote;
-	u64			length;
-	struct rsm_export	*export;
+	struct rsm_remote	*remote;	/* NULL for loopback */
+	u64			length;		/* bytes of the segment */
+	struct rsm_export	*export;	/* segment of a loopback import, with a reference */
+	/* In export->imports until the import is cut and its window is zapped; node->lock. */
 	struct list_head	node;
-	u32			rebinds;
-	u32			perm;
+	u32			rebinds;	/* export->rebinds at the last zap; node->lock */
+	u32			perm;		/* DAT_RSM_READ, DAT_RSM_WRITE */
+	/* User of the exporter; INVALID_UID if its kernel has not sent it. */
 	kuid_t			owner;
-	u64			window;
-	struct rb_node		window_rb;
-	u64			window_subtree_last;
+	u64			window;		/* page offset in the file, or 0 */
+	struct rb_node		window_rb;	/* in ctx->windows */
+	u64			window_subtree_last;	/* of the interval tree */
 	struct mutex		map_lock;	/* see the top of this file */
+	/* The import has ended, so @window is free once @maps is 0; @map_lock. */
 	bool			dropped;
-	unsigned int		maps;
+	unsigned int		maps;	/* VMAs of the window, at most RSM_MAX_MAPS; @map_lock */
+	/* Page that the window shows after a cut; made with the first VMA; @map_lock. */
 	struct page		*trash;
 };
 
-/**
- * struct rsm_localmem - locked memory
- * @obj: common members of all objects
- * @addr: address at which the memory was mapped when it was locked
- * @mem: memory; transfers read it under rsm_transfers
- */
+/* Locked memory. */
 struct rsm_localmem {
 	struct rsm_obj		obj;
-	u64			addr;
-	struct rsm_mem __rcu	*mem;
+	u64			addr;	/* where the memory was mapped when it was locked */
+	struct rsm_mem __rcu	*mem;	/* transfers read it under rsm_transfers */
 };
 
 static inline struct rsm_export *to_rsm_export(struct rsm_obj *obj)
@@ -450,20 +337,13 @@ static inline struct rsm_localmem *to_rsm_localmem(struct rsm_obj *obj)
 	return container_of(obj, struct rsm_localmem, obj);
 }
 
-/**
- * struct rsm_ucmd - an ioctl in progress
- * @file: file of the caller
- * @ctx: context of @file; NULL before DAT_IOC_RSM_OPEN
- * @arg: private copy of the argument
- * @made: object that the call has created and published, with a reference; or NULL
- * @made_file: file that the call has created for a reserved descriptor; or NULL
- */
+/* An ioctl in progress. */
 struct rsm_ucmd {
 	struct file	*file;
-	struct rsm_ctx	*ctx;
-	void		*arg;
-	struct rsm_obj	*made;
-	struct file	*made_file;
+	struct rsm_ctx	*ctx;		/* NULL before DAT_IOC_RSM_OPEN */
+	void		*arg;		/* private copy of the argument */
+	struct rsm_obj	*made;		/* what the call has published, with a reference; or NULL */
+	struct file	*made_file;	/* for a reserved descriptor; or NULL */
 };
 
 /* Steps of a segment, in the trace. */
@@ -576,24 +456,16 @@ void rsm_remote_end(struct rsm_import *imp);
 void rsm_remote_release(struct rsm_import *imp);
 int rsm_remote_post(struct rsm_import *imp, bool single);
 
-/**
- * struct rsm_transfer - a DAT_IOC_RSM_IO call for an import through an adapter
- * @ctx: context of the caller
- * @imp: import; reference held
- * @put: flag: the call writes to the segment; false: the call reads from the segment
- * @interruptible: flag: any signal ends the call; false: only a fatal signal ends the call
- * @e: entries, unchecked
- * @count: number of @e
- * @done: result: number of entries that have been transferred
- */
+/* A DAT_IOC_RSM_IO call for an import through an adapter. */
 struct rsm_transfer {
 	struct rsm_ctx			*ctx;
-	struct rsm_import		*imp;
-	bool				put;
+	struct rsm_import		*imp;	/* reference held */
+	bool				put;	/* writes to the segment */
+	/* Any signal ends the call, not only a fatal one. */
 	bool				interruptible;
-	const struct dat_rsm_ioent	*e;
-	u32				count;
-	u32				done;
+	const struct dat_rsm_ioent	*e;	/* unchecked */
+	u32				count;	/* of @e */
+	u32				done;	/* result: entries transferred */
 };
 
 /* rsm/stage.c: transfers of DAT_IOC_RSM_IO through an adapter; see rsm/ring.c for rings */
@@ -601,13 +473,7 @@ int rsm_stage_io(struct rsm_transfer *t);
 
 /* rsm/auth.c */
 
-/**
- * rsm_auth_ready() - check that a node is configured to use adapters
- * @node: node
- *
- * Return: 0 if the node has a valid cluster key or trusts the network, else
- * -EKEYREJECTED.
- */
+/* Returns 0 if the node has a valid cluster key or trusts the network, else -EKEYREJECTED. */
 int rsm_auth_ready(struct rsm_node *node);
 
 /*

@@ -313,20 +313,13 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 	return 0;
 }
 
-/**
- * struct rsm_asked - a connection request
- * @peer: importer
- * @why: reason of a refusal; valid once the request has failed
- * @g: greeting, checked
- * @known: flag: the importer's node is this node or in node->table
- * @lane: lane in which the request has a place
- */
+/* A connection request. */
 struct rsm_asked {
-	struct rsm_peer		peer;
-	enum rsm_why		why;
-	struct rsm_greeting	g;
-	bool			known;
-	struct rsm_lane		*lane;
+	struct rsm_peer		peer;	/* the importer */
+	enum rsm_why		why;	/* reason of a refusal; valid once the request has failed */
+	struct rsm_greeting	g;	/* checked */
+	bool			known;	/* the node is this one or in node->table */
+	struct rsm_lane		*lane;	/* in which the request has a place */
 };
 
 static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_asked *asked,

@@ -21,47 +21,33 @@
 
 #include "rsm/ring.h"
 
-/**
- * struct chunk - adjacent bytes of the segment, which share a slot of the stage and a request
- * @offset: offset of the first byte in the segment
- * @n: number of bytes
- * @entry: index of the entry to which the first byte belongs
- * @at: offset of the first byte in that entry
- */
+/* Adjacent bytes of the segment, which share a slot of the stage and a request. */
 struct chunk {
-	u64	offset;
-	u64	at;
-	u32	entry;
-	u32	n;
+	u64	offset;		/* in the segment */
+	u64	at;		/* offset of the first byte in @entry */
+	u32	entry;		/* index of the entry to which the first byte belongs */
+	u32	n;		/* bytes */
 };
 
-/**
- * struct stage - state of the stage during a DAT_IOC_RSM_IO call
- * @t: the call
- * @r: state of the import
- * @conn: connection of the import
- * @begin: sequence number of the call's first chunk
- * @first: sequence number of the oldest chunk that is not retired
- * @next: sequence number of the chunk to fill next; chunks r->posted to @next - 1 are filled, but
- *	not posted
- * @checked: number of entries checked so far
- * @filling: flag: the chunk with number @next has been begun
- * @err: error of the first chunk that failed; chunks after this chunk do not count as done
- * @chunk: chunks, by sequence number modulo RSM_STAGE_SLOTS
- * @lm: local memory of each entry, with a reference; NULL for an entry that names user memory, and
- *	until stage_entry() has looked at the entry
- */
+/* State of the stage during a DAT_IOC_RSM_IO call.  @begin, @first and @next number chunks. */
 struct stage {
 	struct rsm_transfer	*t;
 	struct rsm_remote	*r;
 	struct rsm_conn		*conn;
-	u32			begin;
-	u32			first;
+	u32			begin;		/* the call's first chunk */
+	u32			first;		/* oldest chunk that is not retired */
+	/* Chunk to fill.  Those from r->posted to @next - 1 are filled, but not posted. */
 	u32			next;
-	u32			checked;
-	bool			filling;
+	u32			checked;	/* number of entries checked */
+	bool			filling;	/* the chunk @next has been begun */
+	/* Error of the first chunk that failed; later ones do not count as done. */
 	int			err;
+	/* Chunks by their number modulo RSM_STAGE_SLOTS. */
 	struct chunk		chunk[RSM_STAGE_SLOTS];
+	/*
+	 * Local memory of each entry, with a reference; NULL for user memory, and before
+	 * stage_entry().
+	 */
 	struct rsm_localmem	*lm[DAT_RSM_MAX_IO];
 };
 

@@ -11,41 +11,26 @@
 #include "lib/device.h"
 #include "rsm/rdma.h"
 
-/**
- * struct rsm_survey - result of a topology survey
- * @count: number of @links
- * @links: for each controller, a link for the controller itself, a link to this node, and the links
- *	to other nodes
- */
+/* Result of a topology survey. */
 struct rsm_survey {
 	u32			count;
+	/* Of each controller: itself, this node, and the other nodes. */
 	struct dat_rsm_link	links[];
 };
 
-/**
- * struct probing - state that all probes of a survey share
- * @left: number of queued probes that have not finished
- * @stop: flag: a probe that has not begun does nothing
- * @wq: wait queue for @left
- */
+/* State that all probes of a survey share. */
 struct probing {
-	atomic_t		left;
-	bool			stop;
-	wait_queue_head_t	wq;
+	atomic_t		left;	/* queued probes that have not finished */
+	bool			stop;	/* a probe that has not begun does nothing */
+	wait_queue_head_t	wq;	/* for @left */
 };
 
-/**
- * struct probe - a probe of one node through one adapter
- * @all: shared state of the survey's probes
- * @work: work that probes the node
- * @ctlr: adapter that leads to the node; the probe of the adapter's LOCAL link has the reference
- * @link: link to the node; the probe sets link->state
- */
+/* A probe of one node through one adapter. */
 struct probe {
 	struct probing		*all;
 	struct work_struct	work;
-	struct rsm_ctlr		*ctlr;
-	struct dat_rsm_link	*link;
+	struct rsm_ctlr		*ctlr;	/* The probe of the LOCAL link has the reference. */
+	struct dat_rsm_link	*link;	/* the probe sets its state */
 };
 
 static struct workqueue_struct *probe_wq;
