@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* Arguments of ioctls that both devices have, and arrays that arguments point to. */
+/* Arrays that ioctl arguments point to. */
 #include <linux/module.h>
 #include <linux/sched.h>
-#include <linux/stddef.h>
 
 #include "compat.h"
 #include "lib/device.h"
@@ -42,20 +41,3 @@ int dat_copy_entries_to(u64 to, u32 entry_size, const void *from, u32 size, u32 
 	return 0;
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_copy_entries_to);
-
-long dat_ioctl_abi(u64 number, void __user *ubuf)
-{
-	struct dat_abi arg;
-	u32 size;
-	int ret;
-
-	ret = dat_copy_arg(&arg, sizeof(arg), offsetofend(struct dat_abi, features), ubuf);
-	if (ret)
-		return ret;
-	size = min_t(u32, arg.size, sizeof(arg));
-	arg.version = DAT_ABI_VERSION;
-	arg.features = DAT_FEATURES_ALL;
-	arg.file = number;
-	return copy_to_user(ubuf, &arg, size) ? -EFAULT : 0;
-}
-EXPORT_SYMBOL_DAT_INTERNAL(dat_ioctl_abi);

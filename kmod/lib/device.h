@@ -52,52 +52,8 @@ static inline u64 dat_file_number(void)
 	return get_random_u64() | 1;
 }
 
-/**
- * dat_ioctl_abi() - handle the ioctl DAT_IOC_ABI
- * @number: number of the open file
- * @ubuf: struct dat_abi in user memory
- *
- * Context: may sleep.  Return: 0, or an errno from the list at the top of <rdma/dat_ioctl.h>.
- */
+/* ioctl.c */
 long dat_ioctl_abi(u64 number, void __user *ubuf);
-
-/**
- * dat_copy_arg() - copy the argument of an ioctl from user memory
- * @arg: copy of the argument; its first member is a u32, the size that the caller passed
- * @size: size of @arg in bytes; bytes beyond the size that the caller passed are zeroed
- * @min_size: size of the argument in ABI version 1, in bytes; every caller passes at least this
- *	size
- * @ubuf: argument in user memory
- *
- * Context: may sleep.  Return: 0; -EFAULT; -EINVAL if the caller passed less than @min_size bytes;
- * -E2BIG if the caller set fields that the driver does not know, or passed more than DAT_ARG_LIMIT
- * bytes.
- */
-static inline int dat_copy_arg(void *arg, u32 size, u32 min_size, void __user *ubuf)
-{
-	u32 known;
-	int ret;
-
-	if (get_user(known, (u32 __user *)ubuf))
-		return -EFAULT;
-	if (known < min_size)
-		return -EINVAL;
-	/*
-	 * Limit the time that copy_struct_from_user() takes: it checks that all excess bytes are
-	 * zero.
-	 */
-	if (known > DAT_ARG_LIMIT)
-		return -E2BIG;
-	ret = copy_struct_from_user(arg, size, ubuf, known);
-	if (ret)
-		return ret;
-	/*
-	 * The process may have changed the size in user memory since get_user(): use the checked
-	 * value.
-	 */
-	*(u32 *)arg = known;
-	return 0;
-}
 
 /**
  * dat_check_entry_size() - check the entry size that a caller passes along with an array

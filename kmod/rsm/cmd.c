@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Dispatcher of the RSM ioctls.  The dispatcher copies the argument of each ioctl from and to user
- * memory, except the arguments of the poller ioctls, which poller.c copies.  The argument also
- * contains the result of the call; see the top of <rdma/dat_rsm.h>.
+ * The table of the ioctls of /dev/rsm.  The dispatcher in lib/ioctl.c copies their arguments.  An
+ * argument also contains the result of the call; see the top of <rdma/dat_rsm.h>.
  */
 #include <linux/file.h>
 #include <linux/mm.h>
-#include <linux/nospec.h>
-#include <linux/uaccess.h>
+#include <linux/stddef.h>
 
 #include "lib/device.h"
 #include "rsm/rsm.h"
@@ -19,45 +17,9 @@ struct rsm_head {
 	u32 err;
 };
 
-union rsm_arg {
-	struct rsm_head			head;
-	struct dat_rsm_open		open;
-	struct dat_rsm_ctlr		ctlr;
-	struct dat_rsm_export		export;
-	struct dat_rsm_rebind		rebind;
-	struct dat_rsm_publish		publish;
-	struct dat_rsm_unpublish	unpublish;
-	struct dat_rsm_connect		connect;
-	struct dat_rsm_localmem		localmem;
-	struct dat_rsm_free		free;
-	struct dat_rsm_io		io;
-	struct dat_rsm_post		post;
-	struct dat_rsm_wait		wait;
-	struct dat_rsm_fd		fd;
-	struct dat_rsm_nodes		nodes;
-	struct dat_rsm_topology		topology;
-	struct dat_rsm_ring		ring;
-	struct dat_rsm_kick		kick;
-};
-
-/**
- * struct rsm_op - an operation
- * @fn: function that performs the operation; returns 0 or an errno, which rsm_error() converts to
- *	the result of the call.  Another errno means that the call is invalid, or was interrupted
- * @size: size of the argument structure, in bytes
- * @min_size: size of the argument structure in version 1, in bytes; callers pass at least this size
- * @needs_ctx: flag: the operation fails before a successful DAT_IOC_RSM_OPEN
- */
-struct rsm_op {
-	int	(*fn)(struct rsm_ucmd *ucmd);
-	u32	size;
-	u32	min_size;
-	bool	needs_ctx;
-};
-
-static int rsm_cmd_open(struct rsm_ucmd *ucmd)
+static int rsm_cmd_open(struct dat_ucmd *ucmd)
 {
-	struct rsm_file *file = ucmd->file->private_data;
+	struct rsm_file *file = to_rsm_file(ucmd->file);
 	struct dat_rsm_open *arg = ucmd->arg;
 	struct rsm_ctx *ctx;
 	int ret = -ENXIO;
@@ -66,7 +28,7 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	mutex_lock(&file->lock);
 	if (!file->ctx) {
-		ret = rsm_ctx_open(ucmd->file, &ctx);
+		ret = rsm_ctx_open(file, &ctx);
 		if (!ret)
 			smp_store_release(&file->ctx, ctx);	/* pairs with rsm_file_ctx() */
 	}
@@ -83,14 +45,12 @@ static int rsm_cmd_open(struct rsm_ucmd *ucmd)
 }
 
 /* Returns the node of the caller's file, also before DAT_IOC_RSM_OPEN. */
-struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd)
+struct rsm_node *rsm_ucmd_node(const struct dat_ucmd *ucmd)
 {
-	const struct rsm_file *file = ucmd->file->private_data;
-
-	return rsm_node_of(file->net);
+	return rsm_node_of(ucmd->file->net);
 }
 
-static int rsm_cmd_ctlr(struct rsm_ucmd *ucmd)
+static int rsm_cmd_ctlr(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_ctlr *arg = ucmd->arg;
 	u64 budget = rsm_mem_budget();
@@ -111,121 +71,100 @@ static int rsm_cmd_ctlr(struct rsm_ucmd *ucmd)
 	return 0;
 }
 
-static int rsm_cmd_free(struct rsm_ucmd *ucmd)
+static int rsm_cmd_free(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_free *arg = ucmd->arg;
 	int ret;
 
 	if (arg->type < DAT_RSM_TYPE_EXPORT || arg->type > DAT_RSM_TYPE_LOCALMEM)
 		return -EOPNOTSUPP;
-	ret = rsm_obj_end(ucmd->ctx, arg->type, arg->id);
+	ret = rsm_obj_end(ucmd->bound, arg->type, arg->id);
 	return ret && arg->type == DAT_RSM_TYPE_LOCALMEM ? -ESTALE : ret;
 }
 
-#define RSM_OP(nr, name, func, ctx)					\
+#define RSM_OP(nr, name, func, how, ...)				\
 	[DAT_NR_RSM_##nr] = {						\
 		.fn		= func,					\
-		.size		= sizeof(struct dat_rsm_##name),	\
-		.min_size	= sizeof(struct dat_rsm_##name),	\
-		.needs_ctx	= ctx,					\
+		.need		= how,					\
+		.answers	= true,					\
+		.changes	= true,					\
+		DAT_IOCTL_ARG(dat_rsm_##name),				\
+		__VA_ARGS__						\
 	}
 
-/* If a later version extends a structure, .min_size must stay the size of version 1. */
-static const struct rsm_op rsm_ops[] = {
-	RSM_OP(OPEN, open, rsm_cmd_open, false),
-	RSM_OP(CTLR, ctlr, rsm_cmd_ctlr, false),
-	RSM_OP(EXPORT, export, rsm_export_create, true),
-	RSM_OP(REBIND, rebind, rsm_export_rebind, true),
-	RSM_OP(PUBLISH, publish, rsm_export_publish, true),
-	RSM_OP(REPUBLISH, publish, rsm_export_republish, true),
-	RSM_OP(UNPUBLISH, unpublish, rsm_export_unpublish, true),
-	[DAT_NR_RSM_CONNECT] = {
-		.fn		= rsm_import_connect,
-		.size		= sizeof(struct dat_rsm_connect),
-		.min_size	= offsetofend(struct dat_rsm_connect, auth),
-		.needs_ctx	= true,
-	},
-	RSM_OP(LOCALMEM, localmem, rsm_localmem_create, true),
-	RSM_OP(FREE, free, rsm_cmd_free, true),
-	RSM_OP(IO, io, rsm_io, true),
-	RSM_OP(POST, post, rsm_event_post, true),
-	RSM_OP(WAIT, wait, rsm_event_wait, true),
-	RSM_OP(FD, fd, rsm_event_fd, true),
-	RSM_OP(NODES, nodes, rsm_nodes, false),
-	RSM_OP(TOPOLOGY, topology, rsm_topology, false),
-	RSM_OP(RING, ring, rsm_ring_make, true),
-	RSM_OP(KICK, kick, rsm_ring_kick, true),
+#define MAKES_OBJ	.finish = rsm_cmd_finish_obj
+#define MAKES_FD	.finish = rsm_cmd_finish_fd
+
+/* What an operation requires of the file. */
+enum need {
+	NEED_NONE,	/* nothing */
+	NEED_CTX,	/* DAT_IOC_RSM_OPEN has succeeded */
 };
 
-/* Frees the file or object that a call has created, because the caller did not get the result. */
-static void ucmd_undo(struct rsm_ucmd *ucmd)
+/* If the caller did not get the id of the object, nobody can end the object, so undo the call. */
+static int rsm_cmd_finish_obj(struct dat_ucmd *ucmd, int ret)
 {
-	struct dat_rsm_fd *fd = ucmd->arg;
-
-	if (ucmd->made_file) {
-		put_unused_fd(fd->fd);
-		fput(ucmd->made_file);
-	}
-	if (ucmd->made) {
+	if (ret)
 		rsm_obj_undo(ucmd->made);
-		rsm_obj_put(ucmd->made);
-	}
+	rsm_obj_put(ucmd->made);
+	return ret;
 }
 
-static int ucmd_run(struct rsm_ucmd *ucmd, const struct rsm_op *op)
+static int rsm_cmd_finish_fd(struct dat_ucmd *ucmd, int ret)
 {
-	struct rsm_file *file = ucmd->file->private_data;
+	struct dat_rsm_fd *arg = ucmd->arg;
 
-	if (current->mm != file->mm)
+	if (ret) {
+		put_unused_fd(arg->fd);
+		fput(ucmd->made_file);
+	} else {
+		fd_install(arg->fd, ucmd->made_file);
+	}
+	return ret;
+}
+
+/* For a structure that has grown since ABI version 1, the entry names the last field of then. */
+const struct dat_ioctl_op rsm_ioctls[DAT_NR_RSM_LAST] = {
+	RSM_OP(OPEN, open, rsm_cmd_open, NEED_NONE),
+	RSM_OP(CTLR, ctlr, rsm_cmd_ctlr, NEED_NONE),
+	RSM_OP(EXPORT, export, rsm_export_create, NEED_CTX, MAKES_OBJ),
+	RSM_OP(REBIND, rebind, rsm_export_rebind, NEED_CTX),
+	RSM_OP(PUBLISH, publish, rsm_export_publish, NEED_CTX),
+	RSM_OP(REPUBLISH, publish, rsm_export_republish, NEED_CTX),
+	RSM_OP(UNPUBLISH, unpublish, rsm_export_unpublish, NEED_CTX),
+	RSM_OP(CONNECT, connect, rsm_import_connect, NEED_CTX, MAKES_OBJ,
+	       DAT_IOCTL_VERSION_1(dat_rsm_connect, auth)),
+	RSM_OP(LOCALMEM, localmem, rsm_localmem_create, NEED_CTX, MAKES_OBJ),
+	RSM_OP(FREE, free, rsm_cmd_free, NEED_CTX),
+	RSM_OP(IO, io, rsm_io, NEED_CTX),
+	RSM_OP(POST, post, rsm_event_post, NEED_CTX),
+	RSM_OP(WAIT, wait, rsm_event_wait, NEED_CTX),
+	RSM_OP(FD, fd, rsm_event_fd, NEED_CTX, MAKES_FD),
+	RSM_OP(NODES, nodes, rsm_nodes, NEED_NONE),
+	RSM_OP(TOPOLOGY, topology, rsm_topology, NEED_NONE),
+	RSM_OP(RING, ring, rsm_ring_make, NEED_CTX),
+	RSM_OP(KICK, kick, rsm_ring_kick, NEED_CTX),
+};
+
+static int cmd_call(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op)
+{
+	if (!dat_devfile_is_mine(ucmd->file))
 		return -EPERM;
-	ucmd->ctx = rsm_file_ctx(file);
-	if (op->needs_ctx && !ucmd->ctx)
+	ucmd->bound = rsm_file_ctx(to_rsm_file(ucmd->file));
+	if (op->need == NEED_CTX && !ucmd->bound)
 		return -EINVAL;
 	return op->fn(ucmd);
 }
 
-static int ucmd_call(struct rsm_ucmd *ucmd, const struct rsm_op *op, void __user *ubuf, u32 size)
+/* Stores the result of a call in its argument. */
+int rsm_run(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op)
 {
 	struct rsm_head *head = ucmd->arg;
-	int ret;
+	int ret = cmd_call(ucmd, op);
 
-	/* Check first that the result can be written, because a failed call must have no effect. */
-	if (copy_to_user(ubuf, head, size))
-		return -EFAULT;
-	ret = ucmd_run(ucmd, op);
 	head->err = rsm_error(ret);
 	if (ret && !head->err)
 		return ret;
-	if (copy_to_user(ubuf, head, size)) {
-		ucmd_undo(ucmd);
-		return -EFAULT;
-	}
-	if (ucmd->made_file)
-		fd_install(((struct dat_rsm_fd *)ucmd->arg)->fd, ucmd->made_file);
-	if (ucmd->made)
-		rsm_obj_put(ucmd->made);
 	/* Also return an errno, because tools like strace do not read the error in the argument. */
-	return ret ? -EREMOTEIO : 0;
-}
-
-long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
-{
-	void __user *ubuf = (void __user *)arg;
-	unsigned int nr = _IOC_NR(cmd);
-	union rsm_arg karg = {};
-	struct rsm_ucmd ucmd = { .file = filp, .arg = &karg };
-	const struct rsm_op *op;
-	int ret;
-
-	if (cmd == DAT_IOC_ABI)
-		return dat_ioctl_abi(((struct rsm_file *)filp->private_data)->number, ubuf);
-	if (cmd == DAT_IOC_POLLER_SET || cmd == DAT_IOC_POLLER_RUN)
-		return rsm_ioctl_poller(filp->private_data, cmd, ubuf);
-	if (nr >= ARRAY_SIZE(rsm_ops) || cmd != _IO(DAT_RSM_IOC_MAGIC, nr))
-		return -ENOTTY;
-	op = &rsm_ops[array_index_nospec(nr, ARRAY_SIZE(rsm_ops))];
-	ret = dat_copy_arg(&karg, op->size, op->min_size, ubuf);
-	if (ret)
-		return ret;
-	return ucmd_call(&ucmd, op, ubuf, min(karg.head.size, op->size));
+	return ret ? EREMOTEIO : 0;
 }

@@ -86,7 +86,7 @@ static int export_post(struct rsm_export *exp, u32 flags)
 	return 0;
 }
 
-int rsm_event_post(struct rsm_ucmd *ucmd)
+int rsm_event_post(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_post *arg = ucmd->arg;
 	struct rsm_obj *obj;
@@ -94,7 +94,7 @@ int rsm_event_post(struct rsm_ucmd *ucmd)
 
 	if (arg->flags & ~DAT_RSM_NO_ACCUMULATE)
 		return -EOPNOTSUPP;
-	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
+	obj = rsm_obj_get_events(ucmd->bound, arg->id);
 	if (!obj)
 		return -EBADF;
 	if (obj->ops->type == DAT_RSM_TYPE_EXPORT)
@@ -136,7 +136,7 @@ int rsm_event_sleep(u64 deadline_ns)
 	return dat_sleep(deadline_ns) ?: -EAGAIN;
 }
 
-int rsm_event_wait(struct rsm_ucmd *ucmd)
+int rsm_event_wait(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_wait *arg = ucmd->arg;
 	u64 deadline = dat_deadline_to_host(arg->deadline_ns);
@@ -146,7 +146,7 @@ int rsm_event_wait(struct rsm_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
+	obj = rsm_obj_get_events(ucmd->bound, arg->id);
 	if (!obj)
 		return -EBADF;
 	do {
@@ -198,14 +198,14 @@ static const struct file_operations event_fops = {
 	.llseek		= noop_llseek,
 };
 
-int rsm_event_fd(struct rsm_ucmd *ucmd)
+int rsm_event_fd(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_fd *arg = ucmd->arg;
 	struct rsm_obj *obj;
 	struct file *file;
 	int fd;
 
-	obj = rsm_obj_get_events(ucmd->ctx, arg->id);
+	obj = rsm_obj_get_events(ucmd->bound, arg->id);
 	if (!obj)
 		return -EBADF;
 	fd = get_unused_fd_flags(O_CLOEXEC);

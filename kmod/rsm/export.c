@@ -219,7 +219,7 @@ out:
 	return ret;
 }
 
-int rsm_export_rebind(struct rsm_ucmd *ucmd)
+int rsm_export_rebind(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_rebind *arg = ucmd->arg;
 	struct rsm_export *exp;
@@ -227,7 +227,7 @@ int rsm_export_rebind(struct rsm_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	exp = export_get(ucmd->ctx, arg->id);
+	exp = export_get(ucmd->bound, arg->id);
 	if (!exp)
 		return -EBADF;
 	ret = rebind_check(exp, arg);
@@ -376,7 +376,7 @@ static int export_announce(struct rsm_export *exp, struct dat_rsm_publish *arg, 
 	return ret;
 }
 
-int rsm_export_publish(struct rsm_ucmd *ucmd)
+int rsm_export_publish(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_publish *arg = ucmd->arg;
 	struct rsm_export *exp;
@@ -385,7 +385,7 @@ int rsm_export_publish(struct rsm_ucmd *ucmd)
 
 	if (arg->key || arg->auth)
 		return -EOPNOTSUPP;
-	exp = export_get(ucmd->ctx, arg->id);
+	exp = export_get(ucmd->bound, arg->id);
 	if (!exp)
 		return -EBADF;
 	ret = segid_check(segid);
@@ -400,7 +400,7 @@ int rsm_export_publish(struct rsm_ucmd *ucmd)
 	return ret;
 }
 
-int rsm_export_republish(struct rsm_ucmd *ucmd)
+int rsm_export_republish(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_publish *arg = ucmd->arg;
 	struct rsm_export *exp;
@@ -408,7 +408,7 @@ int rsm_export_republish(struct rsm_ucmd *ucmd)
 
 	if (arg->segid || arg->key || arg->auth)
 		return -EOPNOTSUPP;
-	exp = export_get(ucmd->ctx, arg->id);
+	exp = export_get(ucmd->bound, arg->id);
 	if (!exp)
 		return -EBADF;
 	ret = export_announce(exp, arg, NULL);
@@ -471,17 +471,17 @@ static void export_withdrawn(struct rsm_export *exp, struct rsm_node *node, bool
 	mutex_unlock(&node->lock);
 }
 
-int rsm_export_unpublish(struct rsm_ucmd *ucmd)
+int rsm_export_unpublish(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_unpublish *arg = ucmd->arg;
-	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_node *node = rsm_ucmd_ctx(ucmd)->node;
 	struct rsm_export *exp;
 	bool shared = false;
 	int ret;
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	exp = export_get(ucmd->ctx, arg->id);
+	exp = export_get(ucmd->bound, arg->id);
 	if (!exp)
 		return -EBADF;
 	mutex_lock(&node->lock);
@@ -557,10 +557,10 @@ static const struct rsm_obj_ops export_ops = {
 	.show		= export_show,
 };
 
-int rsm_export_create(struct rsm_ucmd *ucmd)
+int rsm_export_create(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_export *arg = ucmd->arg;
-	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_node *node = rsm_ucmd_ctx(ucmd)->node;
 	struct rsm_export *exp;
 	struct rsm_mem *mem;
 	int ret;
@@ -574,7 +574,7 @@ int rsm_export_create(struct rsm_ucmd *ucmd)
 	if (!exp)
 		return -ENOMEM;
 	/* Charge the quota before the adapter is opened and the memory is pinned. */
-	ret = rsm_obj_setup(ucmd->ctx, &exp->obj, &export_ops);
+	ret = rsm_obj_setup(ucmd->bound, &exp->obj, &export_ops);
 	if (ret)
 		goto err_free;
 	if (arg->ctlr != DAT_RSM_LOOPBACK)

@@ -1,59 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* /dev/rsm: open, release, mmap and fdinfo. */
-#include <linux/fs.h>
-#include <linux/miscdevice.h>
+/* Open files of /dev/rsm, and what they map. */
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/nsproxy.h>
-#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
-#include <net/net_namespace.h>
 
-#include "lib/device.h"
 #include "rsm/rsm.h"
 
-static int file_open(struct inode *inode, struct file *filp)
+static void file_open(struct dat_devfile *devfile)
 {
-	struct rsm_file *file;
-	int ret;
-
-	if (!current->mm)
-		return -EINVAL;
-	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
-	if (!file)
-		return -ENOMEM;
-	file->inode = dat_mapping_alloc();
-	if (IS_ERR(file->inode)) {
-		ret = PTR_ERR(file->inode);
-		goto err_free;
-	}
-	filp->f_mapping = file->inode->i_mapping;
-	file->number = dat_file_number();
-	mutex_init(&file->lock);
-	file->net = get_net(current->nsproxy->net_ns);
-	file->mm = current->mm;
-	mmgrab(file->mm);
-	filp->private_data = file;
-	return 0;
-
-err_free:
-	kfree(file);
-	return ret;
+	mutex_init(&to_rsm_file(devfile)->lock);
 }
 
-static int file_release(struct inode *inode, struct file *filp)
+static void file_release(struct dat_devfile *devfile)
 {
-	struct rsm_file *file = filp->private_data;
+	struct rsm_file *file = to_rsm_file(devfile);
 
 	if (file->ctx)
 		rsm_ctx_close(file->ctx);
-	iput(file->inode);
-	put_net(file->net);
-	mmdrop(file->mm);
-	kfree(file);
-	return 0;
+}
+
+static void *file_bound(struct dat_devfile *devfile)
+{
+	return rsm_file_ctx(to_rsm_file(devfile));
 }
 
 static int map_ring(struct rsm_ctx *ctx, struct vm_area_struct *vma, u32 id, unsigned int kind)
@@ -72,15 +41,12 @@ static int map_ring(struct rsm_ctx *ctx, struct vm_area_struct *vma, u32 id, uns
 	return ret;
 }
 
-static int file_mmap(struct file *filp, struct vm_area_struct *vma)
+static int file_mmap(struct dat_devfile *devfile, struct vm_area_struct *vma)
 {
-	struct rsm_file *file = filp->private_data;
 	unsigned int kind = vma->vm_pgoff & (BIT(DAT_REGION_KIND_BITS) - 1);
 	unsigned long id = vma->vm_pgoff >> DAT_REGION_KIND_BITS;
-	struct rsm_ctx *ctx = rsm_file_ctx(file);
+	struct rsm_ctx *ctx = rsm_file_ctx(to_rsm_file(devfile));
 
-	if (current->mm != file->mm)
-		return -EPERM;
 	if (!ctx)
 		return rsm_window_is(vma) ? -ENOENT : -EINVAL;
 	if (rsm_window_is(vma))
@@ -90,38 +56,42 @@ static int file_mmap(struct file *filp, struct vm_area_struct *vma)
 	return id > U32_MAX ? -EINVAL : map_ring(ctx, vma, id, kind);
 }
 
-static void file_show_fdinfo(struct seq_file *m, struct file *filp)
+static void file_show(struct seq_file *m, struct dat_devfile *devfile)
 {
-	struct rsm_ctx *ctx = rsm_file_ctx(filp->private_data);
+	struct rsm_ctx *ctx = rsm_file_ctx(to_rsm_file(devfile));
 
-	if (ctx)
-		rsm_ctx_show(m, ctx);
+	if (!ctx)
+		return;
+	dat_poller_show(m, &devfile->poller, READ_ONCE(ctx->watched));
+	rsm_ctx_show(m, ctx);
 }
 
-static const struct file_operations rsm_fops = {
-	.owner		= THIS_MODULE,
+static const struct dat_chardev_ops file_dev_ops = {
+	.name		= "rsm",
+	.magic		= DAT_RSM_IOC_MAGIC,
+	.ioctls		= rsm_ioctls,
+	.nr_ioctls	= DAT_NR_RSM_LAST,
+	.file_size	= sizeof(struct rsm_file),
+	.poller		= &rsm_poller_ops,
 	.open		= file_open,
 	.release	= file_release,
-	.unlocked_ioctl	= rsm_ioctl,
-	.compat_ioctl	= compat_ptr_ioctl,
+	.bound		= file_bound,
+	.run		= rsm_run,
 	.mmap		= file_mmap,
-	.show_fdinfo	= file_show_fdinfo,
-	.llseek		= noop_llseek,
+	.show		= file_show,
 };
 
-static struct miscdevice rsm_misc = {
-	.minor	= MISC_DYNAMIC_MINOR,
-	.name	= "rsm",
-	.fops	= &rsm_fops,
-	.mode	= 0660,
-};
+static struct dat_chardev file_dev = { .ops = &file_dev_ops };
+
+/* The open of the device allocates the structure that begins with @base. */
+static_assert(offsetof(struct rsm_file, base) == 0);
 
 int rsm_file_init(void)
 {
-	return misc_register(&rsm_misc);
+	return dat_chardev_register(&file_dev, THIS_MODULE);
 }
 
 void rsm_file_exit(void)
 {
-	misc_deregister(&rsm_misc);
+	dat_chardev_unregister(&file_dev);
 }

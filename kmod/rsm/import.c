@@ -234,10 +234,10 @@ static const struct rsm_obj_ops import_ops = {
 	.show		= import_show,
 };
 
-int rsm_import_connect(struct rsm_ucmd *ucmd)
+int rsm_import_connect(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_connect *arg = ucmd->arg;
-	struct rsm_node *node = ucmd->ctx->node;
+	struct rsm_node *node = rsm_ucmd_ctx(ucmd)->node;
 	struct rsm_import *imp;
 	u32 generation;
 	int ret;
@@ -250,7 +250,7 @@ int rsm_import_connect(struct rsm_ucmd *ucmd)
 	imp = kzalloc(sizeof(*imp), GFP_KERNEL_ACCOUNT);
 	if (!imp)
 		return -ENOMEM;
-	ret = rsm_obj_setup(ucmd->ctx, &imp->obj, &import_ops);
+	ret = rsm_obj_setup(ucmd->bound, &imp->obj, &import_ops);
 	if (ret)
 		goto err_free;
 	imp->perm = arg->perm;

@@ -419,16 +419,16 @@ static int io_run(const struct io *io, struct dat_rsm_io *arg)
 	return ret;
 }
 
-int rsm_io(struct rsm_ucmd *ucmd)
+int rsm_io(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_io *arg = ucmd->arg;
-	struct io io = { .ctx = ucmd->ctx, .put = arg->op == DAT_RSM_PUT };
+	struct io io = { .ctx = ucmd->bound, .put = arg->op == DAT_RSM_PUT };
 	struct rsm_obj *obj;
 	int ret;
 
 	if (arg->op > DAT_RSM_GET || arg->flags & ~IO_FLAGS || arg->rsvd)
 		return -EOPNOTSUPP;
-	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
+	obj = rsm_obj_get(ucmd->bound, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)
 		return -EBADF;
 	io.imp = to_rsm_import(obj);

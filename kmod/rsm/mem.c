@@ -287,7 +287,7 @@ static const struct rsm_obj_ops localmem_ops = {
 	.show	= localmem_show,
 };
 
-int rsm_localmem_create(struct rsm_ucmd *ucmd)
+int rsm_localmem_create(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_localmem *arg = ucmd->arg;
 	struct rsm_localmem *lm;
@@ -295,7 +295,7 @@ int rsm_localmem_create(struct rsm_ucmd *ucmd)
 	int ret;
 
 	/* Any controller can use the pinned pages, so only check that arg->ctlr exists. */
-	if (!rsm_ctlr_present(ucmd->ctx->node, arg->ctlr))
+	if (!rsm_ctlr_present(rsm_ucmd_ctx(ucmd)->node, arg->ctlr))
 		return -ENODEV;
 	if (!arg->addr || !PAGE_ALIGNED(arg->addr))
 		return -EFAULT;
@@ -309,7 +309,7 @@ int rsm_localmem_create(struct rsm_ucmd *ucmd)
 		ret = -ENOMEM;
 		goto err_unpin;
 	}
-	ret = rsm_obj_setup(ucmd->ctx, &lm->obj, &localmem_ops);
+	ret = rsm_obj_setup(ucmd->bound, &lm->obj, &localmem_ops);
 	if (ret)
 		goto err_free;
 	RCU_INIT_POINTER(lm->mem, mem);

@@ -348,7 +348,7 @@ static bool nodes_good(const struct dat_rsm_nodes *arg)
 		arg->flags & DAT_RSM_NODES_TABLE);
 }
 
-int rsm_nodes(struct rsm_ucmd *ucmd)
+int rsm_nodes(struct dat_ucmd *ucmd)
 {
 	struct rsm_node *node = rsm_ucmd_node(ucmd);
 	struct dat_rsm_nodes *arg = ucmd->arg;

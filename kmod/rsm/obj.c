@@ -193,7 +193,7 @@ err_uncount:
  * Makes the object visible to lookups, and stores it in ucmd->made with a reference.  After that,
  * another thread may end the object.
  */
-int rsm_obj_publish(struct rsm_ucmd *ucmd, struct rsm_obj *obj)
+int rsm_obj_publish(struct dat_ucmd *ucmd, struct rsm_obj *obj)
 {
 	kref_get(&obj->ref);
 	ucmd->made = obj;
@@ -473,30 +473,28 @@ static const struct mmu_notifier_ops ctx_mn_ops = {
 
 /**
  * rsm_ctx_open() - create the context of a file
- * @filp: file of the current process
+ * @file: file of the current process
  * @out: result
  *
  * Context: may sleep; takes mmap_lock.  Return: 0; -ENOMEM; -ERESTARTNOINTR if
  * any signal is pending, even a signal without a handler.
  */
-int rsm_ctx_open(struct file *filp, struct rsm_ctx **out)
+int rsm_ctx_open(struct rsm_file *file, struct rsm_ctx **out)
 {
-	struct rsm_file *file = filp->private_data;
 	struct rsm_ctx *ctx;
 	int ret;
 
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 	if (!ctx)
 		return -ENOMEM;
-	ctx->mm = file->mm;
-	ctx->node = rsm_node_of(file->net);
-	ctx->mapping = filp->f_mapping;
+	ctx->mm = file->base.mm;
+	ctx->node = rsm_node_of(file->base.net);
+	ctx->mapping = file->base.inode->i_mapping;
 	INIT_WORK(&ctx->end_work, ctx_end_work);
 	mutex_init(&ctx->windows_lock);
 	ctx->windows = RB_ROOT_CACHED;
 	mutex_init(&ctx->rings_lock);
 	INIT_LIST_HEAD(&ctx->rings);
-	dat_poller_init(&ctx->poller, &rsm_poller_ops);
 	xa_init_flags(&ctx->objs, XA_FLAGS_ALLOC);
 	ret = -ENOMEM;
 	if (!ctx_get_users(ctx))
@@ -543,14 +541,13 @@ void rsm_ctx_close(struct rsm_ctx *ctx)
 	kfree(ctx);
 }
 
-/* Writes the node, the poller and all objects of a context to fdinfo, one line for each. */
+/* Writes the node and all objects of a context to fdinfo, one line for each. */
 void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx)
 {
 	struct rsm_obj *obj;
 	unsigned long id;
 
 	seq_printf(m, "rsm:\tnode=%u\n", ctx->node->id);
-	dat_poller_show(m, &ctx->poller, READ_ONCE(ctx->watched));
 	rcu_read_lock();
 	xa_for_each(&ctx->objs, id, obj)
 		obj->ops->show(m, obj);

@@ -527,7 +527,7 @@ static void ring_answer(const struct rsm_import *imp, struct dat_rsm_ring *arg)
 	arg->data_size = dat_mmap_size(&r->data);
 }
 
-int rsm_ring_make(struct rsm_ucmd *ucmd)
+int rsm_ring_make(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_ring *arg = ucmd->arg;
 	struct rsm_import *imp;
@@ -536,7 +536,7 @@ int rsm_ring_make(struct rsm_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
+	obj = rsm_obj_get(ucmd->bound, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)
 		return -EBADF;
 	imp = to_rsm_import(obj);
@@ -595,19 +595,19 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	return ret;
 }
 
-int rsm_ring_kick(struct rsm_ucmd *ucmd)
+int rsm_ring_kick(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_kick *arg = ucmd->arg;
 	int ret = -ENXIO;
 	struct rsm_obj *obj;
 	struct rsm_ring *r;
 
-	obj = rsm_obj_get(ucmd->ctx, DAT_RSM_TYPE_IMPORT, arg->id);
+	obj = rsm_obj_get(ucmd->bound, DAT_RSM_TYPE_IMPORT, arg->id);
 	if (!obj)
 		return -EBADF;
 	r = ring_of(to_rsm_import(obj));
 	if (r) {
-		dat_poller_unpark(&ucmd->ctx->poller);
+		dat_poller_unpark(&ucmd->file->poller);
 		spin_lock_bh(&r->lock);
 		/* If requests are in flight, the next completion takes the new entries. */
 		if (r->head == r->done)

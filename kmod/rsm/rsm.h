@@ -54,8 +54,8 @@
 #include <linux/xarray.h>
 #include <rdma/dat_rsm.h>
 
+#include "lib/chardev.h"
 #include "lib/device.h"
-#include "lib/poller.h"
 #include "lib/region.h"
 
 /* Largest segment, in bytes. */
@@ -141,15 +141,16 @@ struct rsm_node {
 
 /* An open file of /dev/rsm. */
 struct rsm_file {
-	/* Address space of the opener.  Arguments contain addresses, so calls from others fail. */
-	struct mm_struct	*mm;
-	struct net		*net;	/* of the opener */
-	struct inode		*inode;	/* see dat_mapping_alloc() */
-	u64			number;	/* for DAT_IOC_ABI; constant */
+	struct dat_devfile	base;
 	struct mutex		lock;	/* serializes the creation of @ctx */
 	/* NULL before DAT_IOC_RSM_OPEN; set once, by smp_store_release(). */
 	struct rsm_ctx		*ctx;
 };
+
+static inline struct rsm_file *to_rsm_file(struct dat_devfile *file)
+{
+	return container_of(file, struct rsm_file, base);
+}
 
 static inline struct rsm_ctx *rsm_file_ctx(struct rsm_file *file)
 {
@@ -194,8 +195,7 @@ struct rsm_ctx {
 	unsigned long		drain_deadline;
 	struct mutex		rings_lock;	/* rings */
 	struct list_head	rings;	/* struct rsm_ring, until the end of its connection */
-	struct dat_poller	poller;		/* of @rings; runs if the process has enabled it */
-	/* The poller takes new entries; read under the rings' locks. */
+	/* The poller of the file takes new entries; read under the rings' locks. */
 	bool			watched;
 };
 
@@ -337,14 +337,11 @@ static inline struct rsm_localmem *to_rsm_localmem(struct rsm_obj *obj)
 	return container_of(obj, struct rsm_localmem, obj);
 }
 
-/* An ioctl in progress. */
-struct rsm_ucmd {
-	struct file	*file;
-	struct rsm_ctx	*ctx;		/* NULL before DAT_IOC_RSM_OPEN */
-	void		*arg;		/* private copy of the argument */
-	struct rsm_obj	*made;		/* what the call has published, with a reference; or NULL */
-	struct file	*made_file;	/* for a reserved descriptor; or NULL */
-};
+/* Returns the context of the caller's file; NULL before DAT_IOC_RSM_OPEN. */
+static inline struct rsm_ctx *rsm_ucmd_ctx(const struct dat_ucmd *ucmd)
+{
+	return ucmd->bound;
+}
 
 /* Steps of a segment, in the trace. */
 enum rsm_export_op {
@@ -365,18 +362,17 @@ extern struct workqueue_struct *rsm_end_wq;
 
 /* poller.c */
 extern const struct dat_poller_ops rsm_poller_ops;
-long rsm_ioctl_poller(struct rsm_file *file, unsigned int cmd, void __user *ubuf);
 
 /* file.c */
 int rsm_file_init(void);
 void rsm_file_exit(void);
 
 /* obj.c */
-int rsm_ctx_open(struct file *filp, struct rsm_ctx **out);
+int rsm_ctx_open(struct rsm_file *file, struct rsm_ctx **out);
 void rsm_ctx_close(struct rsm_ctx *ctx);
 void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx);
 int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj_ops *ops);
-int rsm_obj_publish(struct rsm_ucmd *ucmd, struct rsm_obj *obj);
+int rsm_obj_publish(struct dat_ucmd *ucmd, struct rsm_obj *obj);
 void rsm_obj_abort(struct rsm_obj *obj);
 struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id);
 struct rsm_obj *rsm_obj_get_events(struct rsm_ctx *ctx, u32 id);
@@ -401,18 +397,18 @@ int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool fr
 int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put);
 void rsm_mem_unpin(struct rsm_mem *mem);
 u64 rsm_mem_budget(void);
-int rsm_localmem_create(struct rsm_ucmd *ucmd);
+int rsm_localmem_create(struct dat_ucmd *ucmd);
 
 /* rsm/export.c */
-int rsm_export_create(struct rsm_ucmd *ucmd);
-int rsm_export_rebind(struct rsm_ucmd *ucmd);
-int rsm_export_publish(struct rsm_ucmd *ucmd);
-int rsm_export_republish(struct rsm_ucmd *ucmd);
-int rsm_export_unpublish(struct rsm_ucmd *ucmd);
+int rsm_export_create(struct dat_ucmd *ucmd);
+int rsm_export_rebind(struct dat_ucmd *ucmd);
+int rsm_export_publish(struct dat_ucmd *ucmd);
+int rsm_export_republish(struct dat_ucmd *ucmd);
+int rsm_export_unpublish(struct dat_ucmd *ucmd);
 int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group);
 
 /* rsm/import.c */
-int rsm_import_connect(struct rsm_ucmd *ucmd);
+int rsm_import_connect(struct dat_ucmd *ucmd);
 void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node);
 void rsm_import_zap(struct rsm_import *imp);
 bool rsm_window_is(const struct vm_area_struct *vma);
@@ -420,16 +416,16 @@ int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma);
 
 /* rsm/io.c */
 int rsm_io_entry_check(const struct rsm_import *imp, const struct dat_rsm_ioent *e);
-int rsm_io(struct rsm_ucmd *ucmd);
+int rsm_io(struct dat_ucmd *ucmd);
 
 /* rsm/event.c */
 void rsm_event_add(struct rsm_obj *obj, bool accumulate);
 void rsm_event_add_many(struct rsm_obj *obj, u32 n);
 int rsm_import_post(struct rsm_import *imp, u32 flags);
-int rsm_event_post(struct rsm_ucmd *ucmd);
+int rsm_event_post(struct dat_ucmd *ucmd);
 int rsm_event_sleep(u64 deadline_ns);
-int rsm_event_wait(struct rsm_ucmd *ucmd);
-int rsm_event_fd(struct rsm_ucmd *ucmd);
+int rsm_event_wait(struct dat_ucmd *ucmd);
+int rsm_event_fd(struct dat_ucmd *ucmd);
 
 /* rsm/ctlr.c; see also rsm/rdma.h */
 void rsm_ctlrs_init(struct rsm_node *node);
@@ -487,17 +483,17 @@ int rsm_auth_set_key(struct rsm_node *node, s32 serial);
 int rsm_node_init(void);
 void rsm_node_exit(void);
 struct rsm_node *rsm_node_of(struct net *net);
-int rsm_nodes(struct rsm_ucmd *ucmd);
+int rsm_nodes(struct dat_ucmd *ucmd);
 int rsm_table_copy(struct rsm_node *node, struct rsm_table **out);
 
 /* rsm/topology.c */
 int rsm_topology_init(void);
 void rsm_topology_exit(void);
-int rsm_topology(struct rsm_ucmd *ucmd);
+int rsm_topology(struct dat_ucmd *ucmd);
 
 /* rsm/ring.c: rings of imports that connect through an adapter */
-int rsm_ring_make(struct rsm_ucmd *ucmd);
-int rsm_ring_kick(struct rsm_ucmd *ucmd);
+int rsm_ring_make(struct dat_ucmd *ucmd);
+int rsm_ring_kick(struct dat_ucmd *ucmd);
 struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind);
 
 /* rsm/error.c */
@@ -509,7 +505,11 @@ struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind);
 enum dat_rsm_err rsm_error(int err);
 
 /* rsm/cmd.c */
-struct rsm_node *rsm_ucmd_node(const struct rsm_ucmd *ucmd);
-long rsm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+struct rsm_node *rsm_ucmd_node(const struct dat_ucmd *ucmd);
+#define DAT_NR_RSM_LAST	(DAT_NR_RSM_KICK + 1)
+
+extern const struct dat_ioctl_op rsm_ioctls[DAT_NR_RSM_LAST];
+
+int rsm_run(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op);
 
 #endif /* _DAT_RSM_H */

@@ -226,7 +226,7 @@ static int survey_get(struct rsm_node *node, struct rsm_survey **out)
 	return ret;
 }
 
-int rsm_topology(struct rsm_ucmd *ucmd)
+int rsm_topology(struct dat_ucmd *ucmd)
 {
 	struct rsm_node *node = rsm_ucmd_node(ucmd);
 	struct dat_rsm_topology *arg = ucmd->arg;

@@ -10,6 +10,7 @@
 #include <linux/bits.h>
 #include <linux/cpumask.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "core/addr.h"
@@ -60,32 +61,52 @@ int dat_cmd_adapter(struct dat_ucmd *ucmd)
 	return 0;
 }
 
+/* Allocates the doorbell region of an IA, which holds a bit for each of @max_queues queues. */
+static struct dat_region *doorbell_alloc(u32 max_queues)
+{
+	struct dat_region *doorbell = kzalloc(sizeof(*doorbell), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!doorbell)
+		return ERR_PTR(-ENOMEM);
+	ret = dat_region_alloc(doorbell, DIV_ROUND_UP(max_queues, BITS_PER_BYTE), true);
+	if (!ret)
+		return doorbell;
+	kfree(doorbell);
+	return ERR_PTR(ret);
+}
+
+static void doorbell_free(struct dat_region *doorbell)
+{
+	dat_region_free(doorbell);
+	kfree(doorbell);
+}
+
 int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 {
 	struct dat_ia_open *arg = ucmd->arg;
+	struct dat_region *doorbell;
 	struct dat_ia *ia;
-	int ret;
 
 	if (arg->flags || arg->rsvd || arg->features & ~DAT_FEATURES_ALL)
 		return -EOPNOTSUPP;
 	if (!memchr(arg->name, 0, sizeof(arg->name)) || arg->max_queues > DAT_QUEUES_LIMIT)
 		return -EINVAL;
-	if (dat_file_ia(ucmd->file))
+	if (dat_file_ia(to_dat_file(ucmd->file)))
 		return -EBUSY;
-	ret = dat_region_alloc(&ucmd->doorbell,
-			       DIV_ROUND_UP(arg->max_queues ?: DAT_QUEUES_DEFAULT, BITS_PER_BYTE),
-			       true);
-	if (ret)
-		return ret;
+	doorbell = doorbell_alloc(arg->max_queues ?: DAT_QUEUES_DEFAULT);
+	if (IS_ERR(doorbell))
+		return PTR_ERR(doorbell);
 	ia = dat_ia_open(arg->name, ucmd->file->net, &dat_user_face, arg->user_data);
 	if (IS_ERR(ia)) {
-		dat_region_free(&ucmd->doorbell);
+		doorbell_free(doorbell);
 		return PTR_ERR(ia);
 	}
 	arg->doorbell_offset = dat_mmap_place(0, DAT_MAP_DOORBELL);
-	arg->doorbell_size = dat_mmap_size(&ucmd->doorbell);
-	arg->max_queues = dat_doorbell_bits(&ucmd->doorbell);
-	ucmd->ia = ia;
+	arg->doorbell_size = dat_mmap_size(doorbell);
+	arg->max_queues = dat_doorbell_bits(doorbell);
+	ucmd->bound = ia;
+	ucmd->made = doorbell;
 	return 0;
 }
 
@@ -95,13 +116,16 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
  */
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)
 {
+	struct dat_region *doorbell = ucmd->made;
+	struct dat_ia *ia = ucmd->bound;
+
 	if (!ret)
-		ret = dat_file_bind(ucmd->file, ucmd->ia, &ucmd->doorbell);
+		ret = dat_file_bind(to_dat_file(ucmd->file), ia, doorbell);
 	if (ret) {
-		dat_region_free(&ucmd->doorbell);
-		dat_ia_close(ucmd->ia);
-		dat_ia_put(ucmd->ia);
+		dat_ia_close(ia);
+		dat_ia_put(ia);
 	}
+	doorbell_free(doorbell);	/* empty after a success */
 	return ret;
 }
 
@@ -145,7 +169,7 @@ u32 dat_cmd_addr(u8 to[DAT_ADDR_SIZE], const struct sockaddr_storage *ss)
 int dat_cmd_ia_query(struct dat_ucmd *ucmd)
 {
 	struct dat_ia_query *arg = ucmd->arg;
-	struct dat_ia *ia = ucmd->ia;
+	struct dat_ia *ia = dat_ucmd_ia(ucmd);
 	const struct dat_limits *limits = &ia->dev->limits;
 	struct sockaddr_storage addr;
 
@@ -172,7 +196,7 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	if (READ_ONCE(ucmd->ia->dead) && xa_empty(&ucmd->ia->objs)) {
+	if (READ_ONCE(dat_ucmd_ia(ucmd)->dead) && xa_empty(&dat_ucmd_ia(ucmd)->objs)) {
 		/*
 		 * A parked poller does not notice by itself that the device is gone, so wake the
 		 * poller.
@@ -180,29 +204,8 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 		dat_poller_wake(&ucmd->file->poller);
 		return -ENODEV;
 	}
-	dat_file_close_ia(ucmd->file);
+	dat_file_close_ia(to_dat_file(ucmd->file));
 	return 0;
-}
-
-int dat_cmd_poller_set(struct dat_ucmd *ucmd)
-{
-	struct dat_poller_set *arg = ucmd->arg;
-
-	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
-		return -EINVAL;
-	/*
-	 * dat_poller_set() wakes a parked poller, so the poller also notices if the device is gone.
-	 */
-	dat_poller_set(&ucmd->file->poller, arg->idle_us);
-	return READ_ONCE(ucmd->ia->dead) ? -ENODEV : 0;
-}
-
-/* Blocks without ia->sem.  The poller takes ia->sem only while it processes queues. */
-int dat_cmd_poller_run(struct dat_ucmd *ucmd)
-{
-	struct dat_poller_run *arg = ucmd->arg;
-
-	return arg->rsvd ? -EOPNOTSUPP : dat_poller_run(&ucmd->file->poller);
 }
 
 int dat_cmd_free(struct dat_ucmd *ucmd)
@@ -215,12 +218,12 @@ int dat_cmd_free(struct dat_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	if (!dat_obj_type_known(arg->type))
 		return -EINVAL;
-	obj = dat_obj_get(ucmd->ia, arg->type, arg->id);
+	obj = dat_obj_get(ucmd->bound, arg->type, arg->id);
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
 	ret = dat_obj_free(obj);
 	if (!ret)
-		dat_file_del_bells(ucmd->file, obj);
+		dat_file_del_bells(to_dat_file(ucmd->file), obj);
 	dat_obj_put(obj);
 	return ret;
 }
@@ -231,10 +234,10 @@ int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret)
 	 * If the copy of the results failed, the caller did not get the id of the object, so free
 	 * the object.  If the IA was closed meanwhile, the close has freed the object.
 	 */
-	if (ret && !dat_ia_lock_live(ucmd->ia)) {
+	if (ret && !dat_ia_lock_live(ucmd->bound)) {
 		if (!dat_obj_free(ucmd->made))
-			dat_file_del_bells(ucmd->file, ucmd->made);
-		dat_ia_unlock(ucmd->ia);
+			dat_file_del_bells(to_dat_file(ucmd->file), ucmd->made);
+		dat_ia_unlock(ucmd->bound);
 	}
 	dat_obj_put(ucmd->made);
 	return ret;
@@ -243,7 +246,7 @@ int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret)
 int dat_cmd_pz_create(struct dat_ucmd *ucmd)
 {
 	struct dat_pz_create *arg = ucmd->arg;
-	struct dat_pz *pz = dat_pz_create(ucmd->ia);
+	struct dat_pz *pz = dat_pz_create(ucmd->bound);
 
 	if (IS_ERR(pz))
 		return PTR_ERR(pz);
@@ -287,7 +290,7 @@ static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
 	struct dat_lmr *lmr;
 	int ret;
 
-	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, arg->length, arg->priv);
+	ret = dat_ia_pin_begin(ucmd->bound, arg->addr, arg->length, arg->priv);
 	if (ret)
 		return ret;
 	lmr = dat_lmr_create(pz, arg->addr, arg->length, arg->priv,
@@ -300,7 +303,7 @@ static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
 		arg->rmr_context = arg->priv & remote ? lmr->rkey : 0;
 		ucmd->made = &lmr->obj;
 	}
-	dat_ia_pin_end(ucmd->ia);
+	dat_ia_pin_end(ucmd->bound);
 	return ret;
 }
 
@@ -314,7 +317,7 @@ int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
 	ret = lmr_check(arg);
 	if (ret)
 		return ret;
-	pz = get_live(ucmd->ia, DAT_OBJ_PZ, arg->pz);
+	pz = get_live(ucmd->bound, DAT_OBJ_PZ, arg->pz);
 	if (IS_ERR(pz))
 		return PTR_ERR(pz);
 	ret = lmr_make(ucmd, pz);
@@ -330,7 +333,7 @@ int dat_cmd_rmr_create(struct dat_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);
+	pz = dat_obj_get(ucmd->bound, DAT_OBJ_PZ, arg->pz);
 	if (IS_ERR(pz))
 		return PTR_ERR(pz);
 	rmr = dat_rmr_create(pz, arg->user_data);
@@ -353,11 +356,11 @@ static int rmr_bind(struct dat_ucmd *ucmd, struct dat_rmr *rmr, struct dat_lmr *
 	 */
 	if (lmr && dat_lmr_covers(lmr, arg->addr, arg->length))
 		length = arg->length;
-	ret = dat_ia_pin_begin(ucmd->ia, arg->addr, length, arg->priv);
+	ret = dat_ia_pin_begin(ucmd->bound, arg->addr, length, arg->priv);
 	if (ret)
 		return ret;
 	ret = dat_rmr_bind(rmr, lmr, arg);
-	dat_ia_pin_end(ucmd->ia);
+	dat_ia_pin_end(ucmd->bound);
 	return ret;
 }
 
@@ -374,11 +377,11 @@ int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 	if (arg->priv & ~(DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE) ||
 	    !arg->lmr != !arg->length)
 		return -EINVAL;
-	rmr = get_live(ucmd->ia, DAT_OBJ_RMR, arg->id);
+	rmr = get_live(ucmd->bound, DAT_OBJ_RMR, arg->id);
 	if (IS_ERR(rmr))
 		return PTR_ERR(rmr);
 	if (arg->lmr)
-		lmr = get_live(ucmd->ia, DAT_OBJ_LMR, arg->lmr);
+		lmr = get_live(ucmd->bound, DAT_OBJ_LMR, arg->lmr);
 	ret = PTR_ERR_OR_ZERO(lmr);
 	if (!ret) {
 		ret = rmr_bind(ucmd, rmr, lmr);
@@ -410,17 +413,17 @@ int dat_cmd_srq_create(struct dat_ucmd *ucmd)
 	struct dat_pz *pz;
 	int ret;
 
-	ret = dat_srq_fits(ucmd->ia, arg->max_recv, arg->max_iov);
+	ret = dat_srq_fits(ucmd->bound, arg->max_recv, arg->max_iov);
 	if (ret)
 		return ret;
-	pz = dat_obj_get(ucmd->ia, DAT_OBJ_PZ, arg->pz);
+	pz = dat_obj_get(ucmd->bound, DAT_OBJ_PZ, arg->pz);
 	if (IS_ERR(pz))
 		return PTR_ERR(pz);
 	srq = dat_srq_create(pz, arg->max_recv, arg->max_iov, arg->user_data);
 	dat_obj_put(&pz->obj);
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
-	ret = dat_file_add_bells(ucmd->file, &srq->obj);
+	ret = dat_file_add_bells(to_dat_file(ucmd->file), &srq->obj);
 	if (ret) {
 		dat_obj_free(&srq->obj);
 		dat_obj_put(&srq->obj);
@@ -459,9 +462,9 @@ int dat_cmd_srq_resize(struct dat_ucmd *ucmd)
 	ret = dat_cmd_step(arg->step, arg->generation, &step);
 	if (ret)
 		return ret;
-	if (!arg->max_recv || arg->max_recv > ucmd->ia->dev->limits.max_srq_dto)
+	if (!arg->max_recv || arg->max_recv > dat_ucmd_ia(ucmd)->dev->limits.max_srq_dto)
 		return -EINVAL;
-	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
+	srq = dat_obj_get(ucmd->bound, DAT_OBJ_SRQ, arg->id);
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
 	ret = dat_srq_resize(srq, arg->max_recv, &step);
@@ -479,7 +482,7 @@ int dat_cmd_srq_set_lw(struct dat_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	if (arg->low_watermark > DAT_MAX_DTO)
 		return -EINVAL;
-	srq = dat_obj_get(ucmd->ia, DAT_OBJ_SRQ, arg->id);
+	srq = dat_obj_get(ucmd->bound, DAT_OBJ_SRQ, arg->id);
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
 	dat_srq_set_lw(srq, arg->low_watermark);

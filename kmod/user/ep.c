@@ -113,13 +113,13 @@ int dat_cmd_ep_create(struct dat_ucmd *ucmd)
 	struct dat_ep *ep;
 	int ret;
 
-	ret = ep_check(ucmd->ia, arg);
+	ret = ep_check(ucmd->bound, arg);
 	if (ret)
 		return ret;
-	ep = ep_make(ucmd->ia, arg);
+	ep = ep_make(ucmd->bound, arg);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	ret = dat_file_add_bells(ucmd->file, &ep->obj);
+	ret = dat_file_add_bells(to_dat_file(ucmd->file), &ep->obj);
 	if (ret) {
 		dat_obj_free(&ep->obj);
 		dat_obj_put(&ep->obj);
@@ -204,7 +204,7 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 	ret = dat_cmd_step(arg->step, arg->generation, &step);
 	if (ret)
 		return ret;
-	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	ep = dat_obj_get(ucmd->bound, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	/*
@@ -212,7 +212,7 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 	 * reference to the EP.
 	 */
 	ep_modify_to_create(arg, ep_srq_id(ep), &create);
-	ret = ep_modify(ucmd->ia, ep, &create, &step);
+	ret = ep_modify(ucmd->bound, ep, &create, &step);
 	ep_modify_fill(arg, ep, &step);
 	dat_obj_put(&ep->obj);
 	return ret;
@@ -246,7 +246,7 @@ int dat_cmd_ep_connect(struct dat_ucmd *ucmd)
 	ret = addr_from_user(&dst, arg);
 	if (ret)
 		return ret;
-	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	ep = dat_obj_get(ucmd->bound, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ret = dat_ep_connect(ep, &dst, arg->timeout_us, arg->qos, arg->pd, arg->pd_len);
@@ -262,7 +262,7 @@ int dat_cmd_ep_disconnect(struct dat_ucmd *ucmd)
 
 	if (arg->rsvd || arg->flags & ~DAT_DISCONNECT_GRACEFUL)
 		return -EOPNOTSUPP;
-	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	ep = dat_obj_get(ucmd->bound, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ret = dat_ep_disconnect(ep, arg->flags & DAT_DISCONNECT_GRACEFUL);
@@ -273,7 +273,7 @@ int dat_cmd_ep_disconnect(struct dat_ucmd *ucmd)
 int dat_cmd_ep_reset(struct dat_ucmd *ucmd)
 {
 	struct dat_ep_reset *arg = ucmd->arg;
-	struct dat_ep *ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	struct dat_ep *ep = dat_obj_get(ucmd->bound, DAT_OBJ_EP, arg->id);
 	int ret;
 
 	if (IS_ERR(ep))
@@ -290,7 +290,7 @@ int dat_cmd_ep_query(struct dat_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->id);
+	ep = dat_obj_get(ucmd->bound, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	spin_lock_bh(&ep->lock);
@@ -314,7 +314,7 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd)
 
 	if (arg->flags & ~DAT_PSP_ONE_SHOT)
 		return -EOPNOTSUPP;
-	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->evd);
+	evd = dat_obj_get(ucmd->bound, DAT_OBJ_EVD, arg->evd);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
 	psp = dat_psp_create(evd, arg->conn_qual,
@@ -336,7 +336,7 @@ int dat_cmd_cr_query(struct dat_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
+	cr = dat_obj_get(ucmd->bound, DAT_OBJ_CR, arg->id);
 	if (IS_ERR(cr))
 		return PTR_ERR(cr);
 	arg->remote_len = dat_cmd_addr(arg->remote, &cr->remote);
@@ -356,10 +356,10 @@ int dat_cmd_cr_accept(struct dat_ucmd *ucmd)
 
 	if (arg->pd_len > DAT_MAX_PD_REPLY)
 		return -EINVAL;
-	cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
+	cr = dat_obj_get(ucmd->bound, DAT_OBJ_CR, arg->id);
 	if (IS_ERR(cr))
 		return PTR_ERR(cr);
-	ep = dat_obj_get(ucmd->ia, DAT_OBJ_EP, arg->ep);
+	ep = dat_obj_get(ucmd->bound, DAT_OBJ_EP, arg->ep);
 	ret = PTR_ERR_OR_ZERO(ep);
 	if (ret)
 		goto out_put_cr;
@@ -375,7 +375,7 @@ out_put_cr:
 int dat_cmd_cr_reject(struct dat_ucmd *ucmd)
 {
 	struct dat_cr_reject *arg = ucmd->arg;
-	struct dat_cr *cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
+	struct dat_cr *cr = dat_obj_get(ucmd->bound, DAT_OBJ_CR, arg->id);
 	int ret;
 
 	if (IS_ERR(cr))
@@ -395,13 +395,13 @@ int dat_cmd_cr_handoff(struct dat_ucmd *ucmd)
 
 	if (!arg->conn_qual)
 		return -EINVAL;
-	cr = dat_obj_get(ucmd->ia, DAT_OBJ_CR, arg->id);
+	cr = dat_obj_get(ucmd->bound, DAT_OBJ_CR, arg->id);
 	if (IS_ERR(cr))
-		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(cr);
+		return READ_ONCE(dat_ucmd_ia(ucmd)->dead) ? -ENODEV : PTR_ERR(cr);
 	ret = dat_cr_handoff(cr, arg->conn_qual);
-	if (!ret && !dat_ia_lock_live(ucmd->ia)) {
+	if (!ret && !dat_ia_lock_live(ucmd->bound)) {
 		dat_obj_free(&cr->obj);
-		dat_ia_unlock(ucmd->ia);
+		dat_ia_unlock(ucmd->bound);
 	}
 	dat_obj_put(&cr->obj);
 	return ret;

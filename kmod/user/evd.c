@@ -33,7 +33,7 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	if (!arg->streams || !arg->qlen || arg->qlen > DAT_MAX_EVD_QLEN)
 		return -EINVAL;
-	evd = dat_evd_create(ucmd->ia, arg->streams, arg->qlen, arg->user_data);
+	evd = dat_evd_create(ucmd->bound, arg->streams, arg->qlen, arg->user_data);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
 	evd_fill(arg, evd);
@@ -50,11 +50,11 @@ int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret)
 	struct dat_evd *evd = to_dat_evd(ucmd->made);
 
 	if (!ret && evd->streams & DAT_STREAM_ASYNC) {
-		ret = dat_ia_lock_live(ucmd->ia);
+		ret = dat_ia_lock_live(ucmd->bound);
 		if (ret)
 			goto out;
-		dat_ia_set_async_evd(ucmd->ia, evd);
-		dat_ia_unlock(ucmd->ia);
+		dat_ia_set_async_evd(ucmd->bound, evd);
+		dat_ia_unlock(ucmd->bound);
 	}
 out:
 	return dat_cmd_finish_obj(ucmd, ret);
@@ -69,9 +69,9 @@ int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	evd = dat_obj_get(ucmd->bound, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
-		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(evd);
+		return READ_ONCE(dat_ucmd_ia(ucmd)->dead) ? -ENODEV : PTR_ERR(evd);
 	if (arg->threshold)
 		ret = dat_evd_wait(evd, arg->threshold, dat_deadline_to_host(arg->deadline_ns));
 	dat_obj_put(&evd->obj);
@@ -89,9 +89,9 @@ int dat_cmd_evd_poll(struct dat_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	if (arg->spin_us > DAT_MAX_SPIN_US)
 		return -EINVAL;
-	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	evd = dat_obj_get(ucmd->bound, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
-		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(evd);
+		return READ_ONCE(dat_ucmd_ia(ucmd)->dead) ? -ENODEV : PTR_ERR(evd);
 	ret = dat_busy_poll(evd, (u64)arg->spin_us * NSEC_PER_USEC);
 	dat_obj_put(&evd->obj);
 	return ret;
@@ -100,7 +100,7 @@ int dat_cmd_evd_poll(struct dat_ucmd *ucmd)
 int dat_cmd_evd_post(struct dat_ucmd *ucmd)
 {
 	struct dat_evd_post *arg = ucmd->arg;
-	struct dat_evd *evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	struct dat_evd *evd = dat_obj_get(ucmd->bound, DAT_OBJ_EVD, arg->id);
 	int ret;
 
 	if (IS_ERR(evd))
@@ -117,7 +117,7 @@ int dat_cmd_evd_set(struct dat_ucmd *ucmd)
 
 	if ((arg->flags | arg->mask) & ~(DAT_EVD_UNWAITABLE | DAT_EVD_DISABLED))
 		return -EOPNOTSUPP;
-	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	evd = dat_obj_get(ucmd->bound, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
 	if (arg->mask & DAT_EVD_UNWAITABLE)
@@ -137,11 +137,11 @@ int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	evd = dat_obj_get(ucmd->bound, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
 	if (arg->cno)
-		cno = dat_obj_get(ucmd->ia, DAT_OBJ_CNO, arg->cno);
+		cno = dat_obj_get(ucmd->bound, DAT_OBJ_CNO, arg->cno);
 	ret = PTR_ERR_OR_ZERO(cno);
 	if (!ret) {
 		ret = dat_evd_set_cno(evd, cno);
@@ -181,7 +181,7 @@ int dat_cmd_evd_resize(struct dat_ucmd *ucmd)
 		return ret;
 	if (!arg->qlen || arg->qlen > DAT_MAX_EVD_QLEN)
 		return -EINVAL;
-	evd = dat_obj_get(ucmd->ia, DAT_OBJ_EVD, arg->id);
+	evd = dat_obj_get(ucmd->bound, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
 	ret = dat_evd_resize(evd, arg->qlen, &step);
@@ -193,7 +193,7 @@ int dat_cmd_evd_resize(struct dat_ucmd *ucmd)
 int dat_cmd_cno_create(struct dat_ucmd *ucmd)
 {
 	struct dat_cno_create *arg = ucmd->arg;
-	struct dat_cno *cno = dat_cno_create(ucmd->ia);
+	struct dat_cno *cno = dat_cno_create(ucmd->bound);
 
 	if (IS_ERR(cno))
 		return PTR_ERR(cno);
@@ -205,7 +205,7 @@ int dat_cmd_cno_create(struct dat_ucmd *ucmd)
 int dat_cmd_cno_query(struct dat_ucmd *ucmd)
 {
 	struct dat_cno_query *arg = ucmd->arg;
-	struct dat_cno *cno = dat_obj_get(ucmd->ia, DAT_OBJ_CNO, arg->id);
+	struct dat_cno *cno = dat_obj_get(ucmd->bound, DAT_OBJ_CNO, arg->id);
 
 	if (IS_ERR(cno))
 		return PTR_ERR(cno);
@@ -224,9 +224,9 @@ int dat_cmd_cno_wait(struct dat_ucmd *ucmd)
 
 	if (arg->flags & ~DAT_CNO_WATCH)
 		return -EOPNOTSUPP;
-	cno = dat_obj_get(ucmd->ia, DAT_OBJ_CNO, arg->id);
+	cno = dat_obj_get(ucmd->bound, DAT_OBJ_CNO, arg->id);
 	if (IS_ERR(cno))
-		return READ_ONCE(ucmd->ia->dead) ? -ENODEV : PTR_ERR(cno);
+		return READ_ONCE(dat_ucmd_ia(ucmd)->dead) ? -ENODEV : PTR_ERR(cno);
 	if (arg->flags & DAT_CNO_WATCH)
 		ret = dat_cno_watch(cno, &arg->generation, deadline, &arg->evd);
 	else
@@ -245,7 +245,7 @@ int dat_cmd_fd(struct dat_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	if (!dat_obj_type_known(arg->type))
 		return -EINVAL;
-	obj = dat_obj_get(ucmd->ia, arg->type, arg->id);
+	obj = dat_obj_get(ucmd->bound, arg->type, arg->id);
 	if (IS_ERR(obj))
 		return PTR_ERR(obj);
 	ucmd->made_file = dat_fd_file(obj);

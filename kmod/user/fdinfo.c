@@ -7,14 +7,14 @@
 #include "core/dat.h"
 #include "user/file.h"
 
-void dat_show_fdinfo(struct seq_file *m, struct file *filp)
+void dat_show_fdinfo(struct seq_file *m, struct dat_devfile *devfile)
 {
-	struct dat_file *file = filp->private_data;
+	struct dat_file *file = to_dat_file(devfile);
 	struct dat_ia *ia = dat_file_ia(file);
 	struct dat_obj *obj;
 	unsigned long id;
 
-	dat_dev_show(m, file->net, ia);
+	dat_dev_show(m, devfile->net, ia);
 	if (!ia)
 		return;
 	seq_puts(m, "ia:\tname=");
@@ -26,7 +26,7 @@ void dat_show_fdinfo(struct seq_file *m, struct file *filp)
 	seq_puts(m, "\nstatus:\t");
 	dat_pool_show(m, &ia->status_pool);
 	seq_putc(m, '\n');
-	dat_poller_show(m, &file->poller, READ_ONCE(ia->watched));
+	dat_poller_show(m, &devfile->poller, READ_ONCE(ia->watched));
 	/* If the text does not fit, seq_file calls this function again with a larger buffer. */
 	for (id = 0; !seq_has_overflowed(m) && (obj = dat_ia_next(ia, &id)); id++) {
 		seq_printf(m, "%s:\tid=%u", dat_obj_ops(obj)->name, obj->id);

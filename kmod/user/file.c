@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* /dev/dat: open, release, and the doorbell region. */
+/* Open files of /dev/dat, and their doorbell regions. */
 #include <linux/bitops.h>
-#include <linux/miscdevice.h>
 #include <linux/module.h>
-#include <linux/nsproxy.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <net/net_namespace.h>
 
 #include "core/dat.h"
 #include "core/ep/ep.h"
 #include "core/ep/queue.h"
 #include "core/ep/srq.h"
 #include "core/trace.h"
-#include "lib/device.h"
 #include "user/file.h"
 
 #define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
@@ -49,38 +44,15 @@ static const struct mmu_notifier_ops file_mn_ops = {
 	.release	= file_mm_released,
 };
 
-static int dat_open(struct inode *inode, struct file *filp)
+static void file_open(struct dat_devfile *devfile)
 {
-	struct dat_file *file;
-	int ret;
+	struct dat_file *file = to_dat_file(devfile);
 
-	if (!current->mm)
-		return -EINVAL;
-	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
-	if (!file)
-		return -ENOMEM;
-	file->inode = dat_mapping_alloc();
-	if (IS_ERR(file->inode)) {
-		ret = PTR_ERR(file->inode);
-		goto err_free;
-	}
-	filp->f_mapping = file->inode->i_mapping;
-	file->number = dat_file_number();
 	mutex_init(&file->lock);
 	mutex_init(&file->kicking);
 	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);
-	dat_poller_init(&file->poller, &dat_file_poller_ops);
-	file->net = get_net(current->nsproxy->net_ns);
-	file->mm = current->mm;
-	mmgrab(file->mm);
 	INIT_WORK(&file->end_work, file_end_work);
 	file->mn.ops = &file_mn_ops;
-	filp->private_data = file;
-	return 0;
-
-err_free:
-	kfree(file);
-	return ret;
 }
 
 /**
@@ -103,32 +75,23 @@ void dat_file_close_ia(struct dat_file *file)
 	 * The poller reads file->bells only while the IA is live.  Wake the poller, so that it
 	 * ends.
 	 */
-	dat_poller_wake(&file->poller);
+	dat_poller_wake(&file->base.poller);
 	xa_destroy(&file->bells);
 	dat_ia_close(file->ia);
 }
 
-/* Closes the file.  This also runs when a process is killed. */
-static int dat_release(struct inode *inode, struct file *filp)
+static void file_release(struct dat_devfile *devfile)
 {
-	struct dat_file *file = filp->private_data;
+	struct dat_file *file = to_dat_file(devfile);
 
-	if (file->ia) {
-		/*
-		 * If the address space has not ended, mmu_notifier_unregister() queues
-		 * file->end_work.
-		 */
-		mmu_notifier_unregister(&file->mn, file->mm);
-		cancel_work_sync(&file->end_work);
-		dat_file_close_ia(file);
-		dat_ia_put(file->ia);
-	}
+	if (!file->ia)
+		return;
+	/* If the address space has not ended, mmu_notifier_unregister() queues file->end_work. */
+	mmu_notifier_unregister(&file->mn, devfile->mm);
+	cancel_work_sync(&file->end_work);
+	dat_file_close_ia(file);
+	dat_ia_put(file->ia);
 	dat_region_free(&file->doorbell);
-	iput(file->inode);
-	put_net(file->net);
-	mmdrop(file->mm);
-	kfree(file);
-	return 0;
 }
 
 /**
@@ -149,7 +112,7 @@ int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *d
 	mutex_lock(&file->lock);
 	if (file->ia)
 		goto out;
-	ret = mmu_notifier_register(&file->mn, file->mm);
+	ret = mmu_notifier_register(&file->mn, file->base.mm);
 	/*
 	 * -EINTR means that a signal is pending.  The process may have no handler for the signal,
 	 * so restart the ioctl after the signal.
@@ -340,25 +303,30 @@ bool dat_file_rung(const struct dat_file *file)
 	return false;
 }
 
-static const struct file_operations dat_fops = {
-	.owner		= THIS_MODULE,
-	.open		= dat_open,
-	.release	= dat_release,
-	.unlocked_ioctl	= dat_ioctl,
-#ifdef CONFIG_COMPAT
-	.compat_ioctl	= dat_compat_ioctl,
-#endif
+static void *file_bound(struct dat_devfile *devfile)
+{
+	return dat_file_ia(to_dat_file(devfile));
+}
+
+static const struct dat_chardev_ops file_dev_ops = {
+	.name		= "dat",
+	.magic		= DAT_IOC_MAGIC,
+	.ioctls		= dat_user_ioctls,
+	.nr_ioctls	= DAT_NR_LAST,
+	.file_size	= sizeof(struct dat_file),
+	.poller		= &dat_file_poller_ops,
+	.open		= file_open,
+	.release	= file_release,
+	.bound		= file_bound,
+	.run		= dat_user_run,
 	.mmap		= dat_mmap,
-	.show_fdinfo	= dat_show_fdinfo,
-	.llseek		= noop_llseek,
+	.show		= dat_show_fdinfo,
 };
 
-static struct miscdevice dat_misc = {
-	.minor	= MISC_DYNAMIC_MINOR,
-	.name	= "dat",
-	.fops	= &dat_fops,
-	.mode	= 0660,
-};
+static struct dat_chardev file_dev = { .ops = &file_dev_ops };
+
+/* The open of the device allocates the structure that begins with @base. */
+static_assert(offsetof(struct dat_file, base) == 0);
 
 int dat_file_init(void)
 {
@@ -367,7 +335,7 @@ int dat_file_init(void)
 	file_end_wq = alloc_workqueue("dat-end", WQ_UNBOUND | WQ_MEM_RECLAIM, FILE_ENDS);
 	if (!file_end_wq)
 		return -ENOMEM;
-	ret = misc_register(&dat_misc);
+	ret = dat_chardev_register(&file_dev, THIS_MODULE);
 	if (ret)
 		destroy_workqueue(file_end_wq);
 	return ret;
@@ -375,6 +343,6 @@ int dat_file_init(void)
 
 void dat_file_exit(void)
 {
-	misc_deregister(&dat_misc);
+	dat_chardev_unregister(&file_dev);
 	destroy_workqueue(file_end_wq);
 }

@@ -18,17 +18,13 @@
 #include "core/dat.h"
 #include "core/face.h"
 #include "core/mem/pool.h"
-#include "lib/poller.h"
+#include "lib/chardev.h"
 
 /**
  * struct dat_file - open file of /dev/dat
- * @mm: address space of the process that opened the file; other processes cannot use the file,
- *	because ioctl arguments have addresses of @mm
- * @mn: MMU notifier that reports the end of @mm
- * @end_work: work that destroys the objects after the end of @mm
- * @net: network namespace of the process that opened the file
- * @inode: anonymous inode whose mapping is for this file alone, so that a zap or an munmap() does
- *	not contend with other files for the lock of the mapping
+ * @base: what the open files of all devices have
+ * @mn: MMU notifier that reports the end of the address space
+ * @end_work: work that destroys the objects after the end of the address space
  * @lock: mutex that protects the setting of @ia, changes of @bells, and the growth of @words
  * @ia: IA of the file; set once by dat_file_bind() with release semantics, then constant; NULL
  *	before
@@ -37,24 +33,23 @@
  * @bells: EPs and SRQs, indexed by their bit in @doorbell; tag 1 marks the receive queue of an EP
  * @words: number of words of @doorbell that may have a bit set; only grows
  * @kicking: over iWARP, mutex of the thread that takes bits of @doorbell and processes their queues
- * @number: number that DAT_IOC_ABI returns; constant
- * @poller: poller of @doorbell, if the process has enabled one
  */
 struct dat_file {
-	struct mm_struct	*mm;
+	struct dat_devfile	base;
 	struct mmu_notifier	mn;
 	struct work_struct	end_work;
-	struct net		*net;
-	struct inode		*inode;
 	struct mutex		lock;		/* set once: ia; bells, words */
 	struct dat_ia		*ia;
 	struct dat_region	doorbell;
 	struct xarray		bells;
 	unsigned int		words;
 	struct mutex		kicking;	/* over iWARP: a kick */
-	u64			number;
-	struct dat_poller	poller;
 };
+
+static inline struct dat_file *to_dat_file(struct dat_devfile *file)
+{
+	return container_of(file, struct dat_file, base);
+}
 
 int dat_file_init(void);
 void dat_file_exit(void);
@@ -87,32 +82,14 @@ u32 dat_doorbell_take(struct dat_region *r, unsigned int word);
 extern const struct dat_poller_ops dat_file_poller_ops;
 
 /* ioctl.c */
+extern const struct dat_ioctl_op dat_user_ioctls[DAT_NR_LAST];
 
-/**
- * struct dat_ucmd - state of an ioctl call
- * @file: open file that the caller used
- * @ia: IA of @file; NULL if the operation needs none
- * @doorbell: doorbell region for the IA that the operation has opened, not yet in @file
- * @arg: kernel copy of the argument
- * @ubuf: argument in user memory
- * @size: number of bytes of the argument that the caller passed, at most the size of @arg
- * @made: published object that the operation has created; reference held
- * @made_file: file that the operation has created; reference held; not installed in a descriptor
- *	yet
- */
-struct dat_ucmd {
-	struct dat_file	*file;
-	struct dat_ia	*ia;
-	struct dat_region doorbell;
-	void		*arg;
-	void __user	*ubuf;
-	u32		size;
-	struct dat_obj	*made;
-	struct file	*made_file;
-};
+int dat_user_run(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op);
 
-long dat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
-long dat_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+static inline struct dat_ia *dat_ucmd_ia(const struct dat_ucmd *ucmd)
+{
+	return ucmd->bound;
+}
 
 /* cmd.c */
 u32 dat_cmd_addr(u8 to[DAT_ADDR_SIZE], const struct sockaddr_storage *ss);
@@ -123,8 +100,6 @@ int dat_cmd_adapter(struct dat_ucmd *ucmd);
 int dat_cmd_ia_open(struct dat_ucmd *ucmd);
 int dat_cmd_ia_query(struct dat_ucmd *ucmd);
 int dat_cmd_ia_close(struct dat_ucmd *ucmd);
-int dat_cmd_poller_set(struct dat_ucmd *ucmd);
-int dat_cmd_poller_run(struct dat_ucmd *ucmd);
 int dat_cmd_free(struct dat_ucmd *ucmd);
 int dat_cmd_pz_create(struct dat_ucmd *ucmd);
 int dat_cmd_lmr_create(struct dat_ucmd *ucmd);
@@ -164,12 +139,12 @@ int dat_cmd_cr_handoff(struct dat_ucmd *ucmd);
 
 /* mmap.c */
 struct dat_span dat_mmap_span(struct dat_ia *ia, const struct dat_slice *slice);
-int dat_mmap(struct file *filp, struct vm_area_struct *vma);
+int dat_mmap(struct dat_devfile *devfile, struct vm_area_struct *vma);
 
 /* fd.c */
 struct file *dat_fd_file(struct dat_obj *obj);
 
 /* fdinfo.c */
-void dat_show_fdinfo(struct seq_file *m, struct file *filp);
+void dat_show_fdinfo(struct seq_file *m, struct dat_devfile *devfile);
 
 #endif /* _DAT_FILE_H */

@@ -30,15 +30,13 @@ struct dat_span dat_mmap_span(struct dat_ia *ia, const struct dat_slice *slice)
 	};
 }
 
-int dat_mmap(struct file *filp, struct vm_area_struct *vma)
+int dat_mmap(struct dat_devfile *devfile, struct vm_area_struct *vma)
 {
-	struct dat_file *file = filp->private_data;
+	struct dat_file *file = to_dat_file(devfile);
 	unsigned int kind = vma->vm_pgoff & (BIT(DAT_REGION_KIND_BITS) - 1);
 	unsigned long id = vma->vm_pgoff >> DAT_REGION_KIND_BITS;
 	struct dat_ia *ia = dat_file_ia(file);
 
-	if (current->mm != file->mm)
-		return -EPERM;
 	if (id > U32_MAX)
 		return -EINVAL;
 	if (!ia)

@@ -6,7 +6,7 @@
 
 static struct dat_file *file_of(const struct dat_poller *p)
 {
-	return container_of(p, struct dat_file, poller);
+	return container_of(p, struct dat_file, base.poller);
 }
 
 static bool file_look(struct dat_poller *p)

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (c) The dat authors */
+/*
+ * The character devices /dev/dat and /dev/rsm.  Both have the file operations of lib/chardev.c and
+ * the ioctl dispatcher of lib/ioctl.c.  Each gives its table of ioctls and the operations below.
+ */
+#ifndef _DAT_CHARDEV_H
+#define _DAT_CHARDEV_H
+
+#include <linux/build_bug.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/sched.h>
+
+#include "lib/poller.h"
+
+/* Maximum size in bytes of an ioctl argument that the driver knows. */
+#define DAT_UCMD_ARG_ROOM	576
+
+struct dat_chardev;
+struct dat_devfile;
+
+/**
+ * struct dat_ucmd - an ioctl call
+ * @file: open file that the caller used
+ * @bound: IA or RSM context of @file, set by ops->run; NULL if the operation needs none
+ * @arg: kernel copy of the argument
+ * @ubuf: argument in user memory
+ * @size: number of bytes of the argument that the caller passed, at most the size of @arg
+ * @made: what the operation has created, for its @finish; reference held
+ * @made_file: file that the operation has created for a reserved descriptor; reference held
+ */
+struct dat_ucmd {
+	struct dat_devfile	*file;
+	void			*bound;
+	void			*arg;
+	void __user		*ubuf;
+	u32			size;
+	void			*made;
+	struct file		*made_file;
+};
+
+/**
+ * struct dat_ioctl_op - entry of a table of ioctls
+ * @fn: performs the operation and stores the results in the argument
+ * @finish: called after a successful @fn and the copy of the results to user memory; its argument is
+ *	the result of the copy, 0 or -EFAULT; commits the operation after 0, undoes the operation
+ *	after -EFAULT; returns the result of the ioctl; optional
+ * @word: performs an operation whose argument is a number, not an address; excludes all others
+ * @size: size of the argument in bytes
+ * @min_size: size of the argument in ABI version 1, in bytes, if it has grown since; else 0.  Every
+ *	caller passes at least the size of version 1.
+ * @need: requirement that ops->run of the device checks
+ * @answers: flag: the operation has results, which are copied to user memory
+ * @changes: flag: @finish cannot undo the operation if the copy of the results fails, so the
+ *	dispatcher finds out before the operation whether they can be copied
+ *
+ * Between @fn and @finish, the results are copied to user memory without a lock, because a process
+ * can make its page faults take arbitrarily long.
+ */
+struct dat_ioctl_op {
+	int	(*fn)(struct dat_ucmd *ucmd);
+	int	(*finish)(struct dat_ucmd *ucmd, int ret);
+	int	(*word)(struct dat_devfile *file, unsigned long arg);
+	u32	size;
+	u32	min_size;
+	u8	need;
+	bool	answers;
+	bool	changes;
+};
+
+/* Initializers of struct dat_ioctl_op, for an argument of type struct @name */
+#define DAT_IOCTL_ARG(name)						\
+	.size = sizeof(struct name) +					\
+		BUILD_BUG_ON_ZERO(sizeof(struct name) > DAT_UCMD_ARG_ROOM)
+#define DAT_IOCTL_VERSION_1(name, last)	.min_size = offsetofend(struct name, last)
+
+/**
+ * struct dat_chardev_ops - what a device does itself
+ * @name: name of the device in /dev
+ * @magic: magic number of its ioctls
+ * @ioctls: table of ioctls, by number
+ * @nr_ioctls: number of @ioctls
+ * @file_size: size of the device's structure for an open file, which begins with struct dat_devfile
+ * @poller: operations on the queues of an open file
+ * @open: initialize the device's part of an open file, which is zeroed
+ * @release: free the device's part of an open file
+ * @bound: return the IA or context of an open file, NULL before it has one
+ * @run: check @need, then call op->fn; returns 0; an errno; or a positive errno if the argument
+ *	tells the caller why the call failed
+ * @mmap: map pages; the caller's address space is that of the open file
+ * @show: write the lines of fdinfo
+ */
+struct dat_chardev_ops {
+	const char			*name;
+	unsigned int			magic;
+	const struct dat_ioctl_op	*ioctls;
+	unsigned int			nr_ioctls;
+	size_t				file_size;
+	const struct dat_poller_ops	*poller;
+	void	(*open)(struct dat_devfile *file);
+	void	(*release)(struct dat_devfile *file);
+	void	*(*bound)(struct dat_devfile *file);
+	int	(*run)(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op);
+	int	(*mmap)(struct dat_devfile *file, struct vm_area_struct *vma);
+	void	(*show)(struct seq_file *m, struct dat_devfile *file);
+};
+
+/**
+ * struct dat_chardev - a character device
+ * @ops: its operations; constant
+ * @misc: its registration
+ * @fops: file operations of lib/chardev.c, on behalf of the module that owns the device
+ */
+struct dat_chardev {
+	const struct dat_chardev_ops	*ops;
+	struct miscdevice		misc;
+	struct file_operations		fops;
+};
+
+/**
+ * struct dat_devfile - open file of a character device; all members but @poller are constant
+ * @ops: operations of the device
+ * @mm: address space of the process that opened the file; other processes cannot use the file,
+ *	because ioctl arguments have addresses of @mm
+ * @net: network namespace of the process that opened the file
+ * @inode: anonymous inode; see dat_mapping_alloc()
+ * @number: number that DAT_IOC_ABI returns
+ * @poller: poller of the file's queues, which runs if the process has enabled it
+ */
+struct dat_devfile {
+	const struct dat_chardev_ops	*ops;
+	struct mm_struct		*mm;
+	struct net			*net;
+	struct inode			*inode;
+	u64				number;
+	struct dat_poller		poller;
+};
+
+static inline bool dat_devfile_is_mine(const struct dat_devfile *file)
+{
+	return current->mm == file->mm;
+}
+
+int dat_chardev_register(struct dat_chardev *dev, struct module *owner);
+void dat_chardev_unregister(struct dat_chardev *dev);
+
+/* ioctl.c; the file operations of lib/chardev.c */
+long dat_devfile_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+long dat_devfile_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+
+#endif /* _DAT_CHARDEV_H */
