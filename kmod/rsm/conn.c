@@ -9,6 +9,7 @@
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 
+#include "lib/state.h"
 #include "rsm/msg.h"
 #include "rsm/trace.h"
 
@@ -24,7 +25,7 @@ static unsigned long beat_period(void)
 	return clamp(READ_ONCE(rsm_heartbeat), 1U, 3600U) * HZ;
 }
 
-static const unsigned long conn_next[RSM_CONN_NR_STATES] = {
+static const u8 conn_next[RSM_CONN_NR_STATES] = {
 	[RSM_CONN_CONNECTING]	= BIT(RSM_CONN_LINKED) | BIT(RSM_CONN_DOWN) | BIT(RSM_CONN_LOST),
 	[RSM_CONN_LINKED]	= BIT(RSM_CONN_UP) | BIT(RSM_CONN_DOWN) | BIT(RSM_CONN_LOST),
 	[RSM_CONN_UP]		= BIT(RSM_CONN_DOWN) | BIT(RSM_CONN_LOST),
@@ -35,12 +36,12 @@ static const unsigned long conn_next[RSM_CONN_NR_STATES] = {
 /*
  * Sets conn->state and wakes the threads that wait for a change.  Only this function sets the
  * state.  Events of the transport, messages and the end of an import arrive in any order, so a
- * forbidden transition is no bug: the function then changes nothing and returns false.
+ * connection may have passed @state already: the function then changes nothing and returns false.
  */
 static bool conn_set_state(struct rsm_conn *conn, enum rsm_conn_state state)
 {
 	lockdep_assert_held(&conn->lock);
-	if (!(conn_next[conn->state] & BIT(state)))
+	if (conn->state >= state || !dat_state_may(conn_next, conn->state, state))
 		return false;
 	trace_rsm_conn_state(conn, state);
 	WRITE_ONCE(conn->state, state);

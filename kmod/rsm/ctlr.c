@@ -7,6 +7,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "lib/state.h"
 #include "rsm/rdma.h"
 
 /*
@@ -281,8 +282,7 @@ static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 	return rc;
 }
 
-/* Allowed state transitions: bit mask of next states, indexed by the current state. */
-static const unsigned long ctlr_next[RSM_CTLR_NR_STATES] = {
+static const u8 ctlr_next[RSM_CTLR_NR_STATES] = {
 	[RSM_CTLR_OPENING]	= BIT(RSM_CTLR_OPEN) | BIT(RSM_CTLR_CLOSING),
 	[RSM_CTLR_OPEN]		= BIT(RSM_CTLR_DEAD) | BIT(RSM_CTLR_CLOSING),
 	[RSM_CTLR_DEAD]		= BIT(RSM_CTLR_CLOSING),
@@ -295,8 +295,7 @@ static void ctlr_set_state(struct rsm_ctlr *ctlr, enum rsm_ctlr_state state)
 	struct rsm_node *node = ctlr->node;
 
 	lockdep_assert_held(&node->ctlr_lock);
-	/* Callers check the state under ctlr_lock, so only a bug causes a forbidden transition. */
-	if (WARN_ON_ONCE(!(ctlr_next[ctlr->state] & BIT(state))))
+	if (!dat_state_may(ctlr_next, ctlr->state, state))
 		return;
 	ctlr->state = state;
 	WRITE_ONCE(node->ctlr_changes, node->ctlr_changes + 1);

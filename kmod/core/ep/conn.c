@@ -23,6 +23,7 @@
 #include "core/mem/rmr.h"
 #include "core/trace.h"
 #include "core/xport.h"
+#include "lib/state.h"
 
 static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
 {
@@ -35,7 +36,6 @@ static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
 		dat_evd_deliver(ep->connect_evd, &eqe, true);
 }
 
-/* Allowed next states of each state, as a bitmap. */
 static const u8 conn_next[DAT_CONN_NR_STATES] = {
 	[DAT_CONN_CONNECTING]	= BIT(DAT_CONN_ABORTING) | BIT(DAT_CONN_ESTABLISHED),
 	[DAT_CONN_ABORTING]	= 0,
@@ -54,12 +54,7 @@ static const u8 conn_next[DAT_CONN_NR_STATES] = {
 static void conn_set_state(struct dat_conn *conn, enum dat_conn_state state)
 {
 	lockdep_assert_held(&conn->ep->lock);
-
-	/*
-	 * Callers check the state under ep->lock, so only a bug in this module can cause an invalid
-	 * transition.
-	 */
-	if (WARN_ON_ONCE(!(conn_next[conn->state] & BIT(state))))
+	if (!dat_state_may(conn_next, conn->state, state))
 		return;
 	trace_dat_conn_state(conn, state);
 	WRITE_ONCE(conn->state, state);

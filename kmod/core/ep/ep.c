@@ -11,24 +11,26 @@
 #include "core/mem/lmr.h"
 #include "core/trace.h"
 #include "core/xport.h"
+#include "lib/state.h"
 
-/* Name of each state, and its allowed next states as a bitmap. */
-static const struct {
-	const char	*name;
-	unsigned long	next;
-} ep_states[DAT_EP_NR_STATES] = {
-	[DAT_EP_UNCONNECTED] = { "UNCONNECTED",
-		BIT(DAT_EP_ACTIVE_PENDING) | BIT(DAT_EP_COMPL_PENDING) },
-	[DAT_EP_ACTIVE_PENDING] = { "ACTIVE_PENDING",
-		BIT(DAT_EP_CONNECTED) | BIT(DAT_EP_DISCONNECTED) | BIT(DAT_EP_UNCONNECTED) },
-	[DAT_EP_COMPL_PENDING] = { "COMPLETION_PENDING",
-		BIT(DAT_EP_CONNECTED) | BIT(DAT_EP_DISCONNECTED) | BIT(DAT_EP_UNCONNECTED) },
-	[DAT_EP_CONNECTED] = { "CONNECTED",
-		BIT(DAT_EP_DISC_PENDING) | BIT(DAT_EP_DISCONNECTED) },
-	[DAT_EP_DISC_PENDING] = { "DISCONNECT_PENDING",
-		BIT(DAT_EP_DISCONNECTED) },
-	[DAT_EP_DISCONNECTED] = { "DISCONNECTED",
-		BIT(DAT_EP_UNCONNECTED) },
+static const u16 ep_next[DAT_EP_NR_STATES] = {
+	[DAT_EP_UNCONNECTED]	= BIT(DAT_EP_ACTIVE_PENDING) | BIT(DAT_EP_COMPL_PENDING),
+	[DAT_EP_ACTIVE_PENDING]	= BIT(DAT_EP_CONNECTED) | BIT(DAT_EP_DISCONNECTED) |
+				  BIT(DAT_EP_UNCONNECTED),
+	[DAT_EP_COMPL_PENDING]	= BIT(DAT_EP_CONNECTED) | BIT(DAT_EP_DISCONNECTED) |
+				  BIT(DAT_EP_UNCONNECTED),
+	[DAT_EP_CONNECTED]	= BIT(DAT_EP_DISC_PENDING) | BIT(DAT_EP_DISCONNECTED),
+	[DAT_EP_DISC_PENDING]	= BIT(DAT_EP_DISCONNECTED),
+	[DAT_EP_DISCONNECTED]	= BIT(DAT_EP_UNCONNECTED),
+};
+
+static const char * const ep_state_names[DAT_EP_NR_STATES] = {
+	[DAT_EP_UNCONNECTED]	= "UNCONNECTED",
+	[DAT_EP_ACTIVE_PENDING]	= "ACTIVE_PENDING",
+	[DAT_EP_COMPL_PENDING]	= "COMPLETION_PENDING",
+	[DAT_EP_CONNECTED]	= "CONNECTED",
+	[DAT_EP_DISC_PENDING]	= "DISCONNECT_PENDING",
+	[DAT_EP_DISCONNECTED]	= "DISCONNECTED",
 };
 
 /**
@@ -54,19 +56,14 @@ void dat_ep_update_open(struct dat_ep *ep)
 /**
  * dat_ep_set_state() - change the state of an EP; no other function writes ep->state
  * @ep: endpoint
- * @state: new state; ep_states must allow the transition
+ * @state: new state; ep_next must allow the transition
  *
  * Context: ep->lock held.
  */
 void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 {
 	lockdep_assert_held(&ep->lock);
-
-	/*
-	 * Callers check the state under ep->lock, so only a bug in this module can cause an invalid
-	 * transition.
-	 */
-	if (WARN_ON_ONCE(!(ep_states[ep->state].next & BIT(state))))
+	if (!dat_state_may(ep_next, ep->state, state))
 		return;
 	trace_dat_ep_state(ep, state);
 	ep->state = state;
@@ -349,7 +346,7 @@ static void ep_show(struct seq_file *m, struct dat_obj *obj)
 
 	spin_lock_bh(&ep->lock);
 	seq_printf(m, " state=%s sq_entries=%u sq_head=%u sq_done=%u sq_bad=%llu sq_armed=%u",
-		   ep_states[ep->state].name, ep->sq.entries, ep->sq.head, ep->sq.done,
+		   ep_state_names[ep->state], ep->sq.entries, ep->sq.head, ep->sq.done,
 		   ep->sq.bad, ep->sq.armed);
 	seq_printf(m, " rq_entries=%u rq_head=%u rq_done=%u rq_bad=%llu rq_armed=%u srq=%u",
 		   ep->rq.entries, ep->rq.head, ep->rq.done, ep->rq.bad, ep->rq.armed,

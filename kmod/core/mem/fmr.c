@@ -35,6 +35,7 @@
 #include "core/ep/queue.h"
 #include "core/mem/lmr.h"
 #include "core/xport.h"
+#include "lib/state.h"
 
 /*
  * Largest number of pages.  Limited, because the completion of the invalidation unmaps all pages in
@@ -79,21 +80,19 @@ struct dat_fmr {
 	bool			registered;
 };
 
-/* The states from which each state may be entered. */
-static const u8 fmr_from[] = {
-	[FMR_FREE]	= BIT(FMR_FREE) | BIT(FMR_CLAIMED) | BIT(FMR_BINDING) | BIT(FMR_BOUND) |
-			  BIT(FMR_LEAVING),
-	[FMR_CLAIMED]	= BIT(FMR_FREE),
-	[FMR_BINDING]	= BIT(FMR_CLAIMED) | BIT(FMR_BOUND),
-	[FMR_BOUND]	= BIT(FMR_BINDING) | BIT(FMR_LEAVING),
-	[FMR_LEAVING]	= BIT(FMR_BOUND),
+static const u8 fmr_next[] = {
+	[FMR_FREE]	= BIT(FMR_FREE) | BIT(FMR_CLAIMED),
+	[FMR_CLAIMED]	= BIT(FMR_FREE) | BIT(FMR_BINDING),
+	[FMR_BINDING]	= BIT(FMR_FREE) | BIT(FMR_BOUND),
+	[FMR_BOUND]	= BIT(FMR_FREE) | BIT(FMR_BINDING) | BIT(FMR_LEAVING),
+	[FMR_LEAVING]	= BIT(FMR_FREE) | BIT(FMR_BOUND),
 };
 
 static void fmr_set_state(struct dat_lmr *lmr, enum fmr_state state)
 {
 	lockdep_assert_held(&lmr->lock);
-	WARN_ON_ONCE(!(fmr_from[state] & BIT(lmr->fmr->state)));
-	lmr->fmr->state = state;
+	if (dat_state_may(fmr_next, lmr->fmr->state, state))
+		lmr->fmr->state = state;
 }
 
 /*
