@@ -45,8 +45,7 @@
  *   pz->rmr_lock          BH spinlock
  *   rmr->lock             BH spinlock
  *   lmr->lock             BH spinlock
- *   evd->busy.lock        BH spinlock; a thread never holds two of them
- *   evd->solicited.lock   BH spinlock; a thread never holds two of them
+ *   round->lock           BH spinlock; a thread never holds two of them
  *   evd->lock             BH spinlock; a thread never holds two of them
  *   cno->lock             BH spinlock
  *

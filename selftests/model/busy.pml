@@ -37,7 +37,7 @@ bool armed = true, notify;
 bool sched, polling;
 /* State of the connection, under ep->lock. */
 bool ep_lock, closing, seen;
-bool in[EVDS];			/* in evd->busy.links; also under evd->busy.lock */
+bool in[EVDS];			/* in evd->busy.round; also under its lock */
 /* evd->busy */
 bool on[EVDS], recent[EVDS], pending[EVDS];
 /* A thread sleeps on the last EVD, or watches the last EVD; both under evd->lock. */
@@ -82,7 +82,7 @@ inline cq_rearm(more)
 	}
 }
 
-/* link_join(), under evd->busy.lock */
+/* link_join(), under the lock of evd->busy.round */
 inline link_join(e, ok)
 {
 #ifdef NO_STOP_LOCK

@@ -140,7 +140,7 @@ enum dat_conn_state {
  *	dat_conn_unhold()
  * @end_event: DAT_EV_* that reports the end of the connection
  * @end_pd: bytes of private data of the peer's reject, if a kernel consumer gets that data; else 0
- * @busy: list entries in the busy.links of recv_evd and of request_evd, by which polling threads
+ * @busy: entries in the busy.round of recv_evd and of request_evd, by which polling threads
  *	find the connection; the second entry is unused if the two EVDs are the same
  * @busy_seen: flag: a poll has found completions since busy_timer() last ran
  * @send_wr: chain of requests that the pump builds and posts
@@ -184,7 +184,7 @@ struct dat_conn {
 	bool			held;
 	u32			end_event;
 	u32			end_pd;
-	struct dat_busy_link	busy[2];
+	struct dat_round_link	busy[2];
 	bool			busy_seen;
 	union {
 		union dat_send_wr	send_wr[DAT_BATCH];
@@ -282,7 +282,7 @@ static inline void dat_conn_completed(struct dat_conn *conn)
 /* Returns true if a connection is in a list of connections that threads poll.  ep->lock is held. */
 static inline bool dat_busy_joined(const struct dat_conn *conn)
 {
-	return conn->busy[0].evd || conn->busy[1].evd;
+	return conn->busy[0].round || conn->busy[1].round;
 }
 
 /**

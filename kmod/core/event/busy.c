@@ -4,17 +4,16 @@
  * Busy polling.  A thread that waits for an event in an EVD polls the CQs of the connections that
  * feed the EVD.  These connections need no interrupts meanwhile.
  *
- * A connection joins the list evd->busy.links of each EVD that it feeds.  It joins when its CQ has
+ * A connection joins the round evd->busy.round of each EVD that it feeds.  It joins when its CQ has
  * notified, provided that threads poll all these EVDs.  The CQ is then not armed again, and a
  * thread that polls one of the EVDs takes completions from the CQ.  An idle connection is in no
- * list, so it costs a poll nothing.
+ * round, so it costs a poll nothing.
  *
- * A connection leaves the lists, and its CQ is armed again, in three cases: a thread is about to
+ * A connection leaves the rounds, and its CQ is armed again, in three cases: a thread is about to
  * sleep on one of the EVDs; busy_timer() finds that an EVD was not polled for BUSY_TICKS; or
  * busy_timer() finds that the connection has become idle.
  *
- * A thread that makes a connection join or leave holds ep->lock.  evd->busy.lock nests inside
- * ep->lock.
+ * A thread that makes a connection join or leave holds ep->lock.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -33,10 +32,10 @@ static bool busy_polled(const struct dat_busy *b)
 }
 
 /*
- * Adds @link to the list of @evd.  Returns 1 if @link was added, 0 if @evd is NULL, or -EAGAIN if
+ * Adds @link to the round of @evd.  Returns 1 if @link was added, 0 if @evd is NULL, or -EAGAIN if
  * no thread polls @evd.
  */
-static int link_join(struct dat_busy_link *link, struct dat_evd *evd)
+static int link_join(struct dat_round_link *link, struct dat_evd *evd)
 {
 	struct dat_busy *b;
 	int ret = -EAGAIN;
@@ -50,32 +49,15 @@ static int link_join(struct dat_busy_link *link, struct dat_evd *evd)
 	 */
 	if (!READ_ONCE(b->on))
 		return -EAGAIN;
-	spin_lock_bh(&b->lock);
+	spin_lock_bh(&b->round.lock);
 	if (busy_polled(b)) {
-		list_add_tail(&link->node, &b->links);
-		b->count++;
-		link->evd = evd;
+		dat_round_join(&b->round, link);
 		if (!timer_pending(&b->timer))
 			mod_timer(&b->timer, jiffies + 1);
 		ret = 1;
 	}
-	spin_unlock_bh(&b->lock);
+	spin_unlock_bh(&b->round.lock);
 	return ret;
-}
-
-static bool link_leave(struct dat_busy_link *link)
-{
-	struct dat_busy *b;
-
-	if (!link->evd)
-		return false;
-	b = &link->evd->busy;
-	spin_lock_bh(&b->lock);
-	list_del(&link->node);
-	b->count--;
-	spin_unlock_bh(&b->lock);
-	link->evd = NULL;
-	return true;
 }
 
 /* Joins as dat_busy_join() does, if threads poll all EVDs that the connection feeds. */
@@ -90,7 +72,7 @@ bool dat_busy_join_polled(struct dat_conn *conn)
 	if (ep->request_evd != ep->recv_evd && link_join(&conn->busy[1], ep->request_evd) < 0)
 		return false;
 	if (link_join(&conn->busy[0], ep->recv_evd) < 0) {
-		link_leave(&conn->busy[1]);
+		dat_round_leave(&conn->busy[1]);
 		return false;
 	}
 	conn->busy_seen = true;
@@ -98,10 +80,10 @@ bool dat_busy_join_polled(struct dat_conn *conn)
 }
 
 /**
- * dat_busy_leave() - remove a connection from the lists of connections that threads poll
+ * dat_busy_leave() - remove a connection from the rounds of connections that threads poll
  * @conn: connection
  *
- * Context: ep->lock held.  Return: true if the connection was in a list: then the caller must call
+ * Context: ep->lock held.  Return: true if the connection was in a round: then the caller must call
  * ops->rearm(); false if it was in none.
  */
 bool dat_busy_leave(struct dat_conn *conn)
@@ -109,8 +91,8 @@ bool dat_busy_leave(struct dat_conn *conn)
 	bool first, second;
 
 	lockdep_assert_held(&conn->ep->lock);
-	first = link_leave(&conn->busy[0]);
-	second = link_leave(&conn->busy[1]);
+	first = dat_round_leave(&conn->busy[0]);
+	second = dat_round_leave(&conn->busy[1]);
 	return first || second;
 }
 
@@ -142,38 +124,16 @@ static void busy_try(struct dat_conn *conn, struct dat_ep *ep)
 	spin_unlock_bh(&ep->lock);
 }
 
-/*
- * Returns the next connection in round-robin order, or NULL if the list is empty.  The caller's RCU
- * read lock keeps the connection and its EP allocated.
- */
-static struct dat_conn *busy_turn(struct dat_busy *b)
-{
-	struct dat_busy_link *link;
-	struct list_head *first;
-
-	if (READ_ONCE(b->count) == 1) {
-		first = READ_ONCE(b->links.next);
-		link = list_entry(first, struct dat_busy_link, node);
-		return first == &b->links ? NULL : link->conn;
-	}
-	spin_lock_bh(&b->lock);
-	link = list_first_entry_or_null(&b->links, struct dat_busy_link, node);
-	if (link)
-		list_move_tail(&link->node, &b->links);
-	spin_unlock_bh(&b->lock);
-	return link ? link->conn : NULL;
-}
-
-/* Takes completions from every connection in b->links. */
+/* Takes completions from every connection of the round. */
 static void busy_look(struct dat_busy *b)
 {
-	u32 n = READ_ONCE(b->count);
+	u32 n = READ_ONCE(b->round.count);
 	struct dat_conn *conn;
 	struct dat_ep *ep;
 
 	rcu_read_lock();
 	while (n--) {
-		conn = busy_turn(b);
+		conn = dat_round_turn(&b->round);
 		if (!conn)
 			break;
 		ep = READ_ONCE(conn->ep);
@@ -184,18 +144,18 @@ static void busy_look(struct dat_busy *b)
 }
 
 /*
- * Removes idle connections from the lists.  If @all is true, removes all connections, but stops
+ * Removes idle connections from the round.  If @all is true, removes all connections, but stops
  * when a thread polls again.
  */
 static void busy_sweep(struct dat_busy *b, bool all)
 {
-	u32 n = READ_ONCE(b->count);
+	u32 n = READ_ONCE(b->round.count);
 	struct dat_conn *conn;
 	struct dat_ep *ep;
 
 	rcu_read_lock();
 	while (all ? !busy_polled(b) : n--) {
-		conn = busy_turn(b);
+		conn = dat_round_turn(&b->round);
 		if (!conn)
 			break;
 		ep = READ_ONCE(conn->ep);
@@ -210,10 +170,10 @@ static void busy_timer(struct timer_list *timer)
 	struct dat_busy *b = container_of(timer, struct dat_busy, timer);
 
 	busy_sweep(b, !busy_polled(b));
-	spin_lock_bh(&b->lock);
-	if (b->count)
+	spin_lock_bh(&b->round.lock);
+	if (b->round.count)
 		mod_timer(&b->timer, jiffies + 1);
-	spin_unlock_bh(&b->lock);
+	spin_unlock_bh(&b->round.lock);
 }
 
 /*
@@ -248,15 +208,15 @@ void dat_busy_stop(struct dat_evd *evd)
 	struct dat_busy *b = &evd->busy;
 
 	/*
-	 * If another dat_busy_stop() has cleared b->on, but has not emptied the list yet, b->count
-	 * is not 0: then empty the list here as well.
+	 * If another dat_busy_stop() has cleared b->on, but has not emptied the round yet, its
+	 * count is not 0: then empty the round here as well.
 	 */
-	if (!READ_ONCE(b->on) && !READ_ONCE(b->count))
+	if (!READ_ONCE(b->on) && !READ_ONCE(b->round.count))
 		return;
-	/* link_join() checks b->on under b->lock, so no connection joins after this. */
-	spin_lock_bh(&b->lock);
+	/* link_join() checks b->on under round.lock, so no connection joins after this. */
+	spin_lock_bh(&b->round.lock);
 	WRITE_ONCE(b->on, false);
-	spin_unlock_bh(&b->lock);
+	spin_unlock_bh(&b->round.lock);
 	busy_sweep(b, true);
 }
 
@@ -355,13 +315,12 @@ int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
  */
 void dat_busy_show(struct seq_file *m, struct dat_busy *b)
 {
-	seq_printf(m, " polled=%d joined=%u", busy_polled(b), READ_ONCE(b->count));
+	seq_printf(m, " polled=%d joined=%u", busy_polled(b), READ_ONCE(b->round.count));
 }
 
 void dat_busy_init(struct dat_busy *b)
 {
-	spin_lock_init(&b->lock);
-	INIT_LIST_HEAD(&b->links);
+	dat_round_init(&b->round);
 	timer_setup(&b->timer, busy_timer, 0);
 }
 

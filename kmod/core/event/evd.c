@@ -36,7 +36,7 @@ struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 use
 	init_waitqueue_head(&evd->wq);
 	init_waitqueue_head(&evd->poll);
 	dat_busy_init(&evd->busy);
-	dat_solicited_init(&evd->solicited);
+	dat_round_init(&evd->solicited);
 	evd->streams = streams;
 	evd->sink = ia->face->sink;
 	ret = dat_evring_alloc(ia, &evd->ring, roundup_pow_of_two(qlen));

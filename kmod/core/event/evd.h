@@ -13,6 +13,7 @@
 
 #include "core/dat.h"
 #include "core/event/ring.h"
+#include "core/event/round.h"
 #include "core/face.h"
 
 struct dat_conn;
@@ -47,60 +48,30 @@ struct dat_cno {
 
 /**
  * struct dat_busy - connections whose CQs are polled by threads that wait for events of an EVD
- * @lock: lock of @links
- * @links: list of struct dat_busy_link, one per connection
- * @count: number of entries of @links
+ * @round: connections
  * @on: flag: a thread polls the EVD, or polled the EVD a moment ago; set under evd->lock, cleared
- *	under @lock
+ *	under round.lock
  * @last: time at which a thread last polled the EVD, in jiffies
- * @timer: timer that removes idle connections from @links, and all connections once polling has
+ * @timer: timer that removes idle connections from @round, and all connections once polling has
  *	ended
  */
 struct dat_busy {
-	spinlock_t		lock;		/* links */
-	struct list_head	links;
-	u32			count;
+	struct dat_round	round;
 	bool			on;
 	unsigned long		last;
 	struct timer_list	timer;
 };
 
 /**
- * struct dat_busy_link - entry of a connection in the evd->busy.links of one of its EVDs
- * @node: list entry; protected by evd->busy.lock
- * @evd: EVD whose list contains this entry, or NULL if no list does; protected by ep->lock
- * @conn: connection
- */
-struct dat_busy_link {
-	struct list_head	node;
-	struct dat_evd		*evd;
-	struct dat_conn		*conn;
-};
-
-/**
- * struct dat_solicited - connections that notify an EVD of solicited and failed receives only
- * @lock: lock of @conns
- * @conns: list of struct dat_conn, linked by their sol.node
- * @count: number of entries of @conns; may be read without the lock
- */
-struct dat_solicited {
-	spinlock_t		lock;		/* conns */
-	struct list_head	conns;
-	u32			count;
-};
-
-/**
  * struct dat_solicited_conn - state of a connection that notifies an EVD of solicited and failed
  * receives only
- * @node: entry in evd->solicited.conns; protected by evd->solicited.lock
- * @evd: EVD whose list contains the connection, or NULL; protected by ep->lock
+ * @link: entry in evd->solicited
  * @early: flag: a notification for a receive came before ESTABLISHED was reported; protected by
  *	ep->lock
  * @timer: timer that polls the receive CQ if the EP has an SRQ
  */
 struct dat_solicited_conn {
-	struct list_head	node;
-	struct dat_evd		*evd;
+	struct dat_round_link	link;
 	bool			early;
 	struct timer_list	timer;
 };
@@ -135,7 +106,7 @@ struct dat_evd {
 	const struct dat_sink	*sink;
 	const struct dat_gate	*gate;
 	struct dat_busy		busy;
-	struct dat_solicited	solicited;
+	struct dat_round	solicited;
 	spinlock_t		lock;		/* protects ring to overflowed */
 	struct dat_evring	ring;
 	wait_queue_head_t	wq;
@@ -201,7 +172,6 @@ void dat_busy_stop(struct dat_evd *evd);
 void dat_busy_end(struct dat_evd *evd);
 
 /* solicited.c */
-void dat_solicited_init(struct dat_solicited *s);
 void dat_solicited_init_conn(struct dat_conn *conn);
 void dat_solicited_exit_conn(struct dat_conn *conn);
 void dat_solicited_join(struct dat_conn *conn);

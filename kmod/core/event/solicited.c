@@ -39,7 +39,7 @@ static void sol_timer(struct timer_list *timer)
 	if (!ep)
 		return;
 	spin_lock(&ep->lock);
-	if (conn->sol.evd) {
+	if (conn->sol.link.round) {
 		conn->dev->ops->take_unsolicited(conn);
 		mod_timer(timer, jiffies + SOL_PERIOD);
 	}
@@ -47,7 +47,7 @@ static void sol_timer(struct timer_list *timer)
 }
 
 /**
- * dat_solicited_join() - add a solicited connection to the list that pollers of the EVD use
+ * dat_solicited_join() - add a solicited connection to the round that pollers of the EVD use
  * @conn: established connection whose early receives have been reported; if it is not solicited,
  *	the function does nothing
  *
@@ -56,17 +56,15 @@ static void sol_timer(struct timer_list *timer)
 void dat_solicited_join(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
-	struct dat_solicited *s;
+	struct dat_round *r;
 
 	lockdep_assert_held(&ep->lock);
 	if (!conn->solicited)
 		return;
-	s = &ep->recv_evd->solicited;
-	conn->sol.evd = ep->recv_evd;
-	spin_lock(&s->lock);
-	list_add_tail(&conn->sol.node, &s->conns);
-	WRITE_ONCE(s->count, s->count + 1);
-	spin_unlock(&s->lock);
+	r = &ep->recv_evd->solicited;
+	spin_lock(&r->lock);
+	dat_round_join(r, &conn->sol.link);
+	spin_unlock(&r->lock);
 	if (conn->sol.early)
 		dat_evd_notify(ep->recv_evd);
 	if (ep->srq)
@@ -74,24 +72,15 @@ void dat_solicited_join(struct dat_conn *conn)
 }
 
 /**
- * dat_solicited_leave() - remove a closing connection from the list of its EVD, if it is there
+ * dat_solicited_leave() - remove a closing connection from the round of its EVD, if it is there
  * @conn: connection
  *
  * Context: ep->lock held.
  */
 void dat_solicited_leave(struct dat_conn *conn)
 {
-	struct dat_solicited *s;
-
 	lockdep_assert_held(&conn->ep->lock);
-	if (!conn->sol.evd)
-		return;
-	s = &conn->sol.evd->solicited;
-	spin_lock(&s->lock);
-	list_del(&conn->sol.node);
-	WRITE_ONCE(s->count, s->count - 1);
-	spin_unlock(&s->lock);
-	conn->sol.evd = NULL;
+	dat_round_leave(&conn->sol.link);
 }
 
 /**
@@ -109,23 +98,7 @@ void dat_solicited_notify(struct dat_conn *conn)
 		conn->sol.early = true;
 }
 
-/*
- * Returns the next connection of the list in round-robin order, or NULL.  The caller's RCU read
- * lock keeps the connection and its EP allocated.
- */
-static struct dat_conn *sol_turn(struct dat_solicited *s)
-{
-	struct dat_conn *conn;
-
-	spin_lock_bh(&s->lock);
-	conn = list_first_entry_or_null(&s->conns, struct dat_conn, sol.node);
-	if (conn)
-		list_move_tail(&conn->sol.node, &s->conns);
-	spin_unlock_bh(&s->lock);
-	return conn;
-}
-
-static int sol_look(struct dat_evd *evd, struct dat_conn *conn)
+static int sol_look(struct dat_round *r, struct dat_conn *conn)
 {
 	struct dat_ep *ep = READ_ONCE(conn->ep);
 	int done = 0;
@@ -133,7 +106,7 @@ static int sol_look(struct dat_evd *evd, struct dat_conn *conn)
 	if (!ep)
 		return 0;
 	spin_lock_bh(&ep->lock);
-	if (conn->sol.evd == evd)
+	if (conn->sol.link.round == r)
 		done = conn->dev->ops->take_unsolicited(conn);
 	spin_unlock_bh(&ep->lock);
 	return done;
@@ -151,30 +124,25 @@ static int sol_look(struct dat_evd *evd, struct dat_conn *conn)
  */
 bool dat_solicited_look_all(struct dat_evd *evd)
 {
-	struct dat_solicited *s = &evd->solicited;
-	u32 n = READ_ONCE(s->count);
+	struct dat_round *r = &evd->solicited;
+	u32 n = READ_ONCE(r->count);
 	struct dat_conn *conn;
 	int done = 0;
 
 	rcu_read_lock();
 	while (n-- && !done) {
-		conn = sol_turn(s);
+		conn = dat_round_turn(r);
 		if (!conn)
 			break;
-		done = sol_look(evd, conn);
+		done = sol_look(r, conn);
 	}
 	rcu_read_unlock();
 	return done;
 }
 
-void dat_solicited_init(struct dat_solicited *s)
-{
-	spin_lock_init(&s->lock);
-	INIT_LIST_HEAD(&s->conns);
-}
-
 void dat_solicited_init_conn(struct dat_conn *conn)
 {
+	conn->sol.link.conn = conn;
 	timer_setup(&conn->sol.timer, sol_timer, 0);
 }
 
