@@ -248,6 +248,9 @@ struct dat_handshake {
  * @bind_start: start the registration of a binding, after all earlier requests have completed.
  *	Return 1 if dat_conn_bind_done() will be called, 0 if there is nothing to do, or an error.
  *	ep->lock held.
+ * @send_waits: return true if the request in ep->wr must wait until no request is in flight; its
+ *	other argument is the number of requests in the chain before it; only with
+ *	DAT_QUIRK_UNORDERED; ep->lock held
  * @post_send: post a chain of requests; ep->lock held
  * @post_recv: post a receive; ep->lock held
  * @take: poll for completions, report them with dat_complete(), call dat_conn_completed(), and
@@ -306,7 +309,8 @@ struct dat_xport_ops {
 	void (*path)(struct dat_conn *conn, struct dat_path *path);
 	int  (*allow_peer)(struct dat_conn *conn, bool write);
 	int  (*bind_start)(struct dat_conn *conn, struct dat_binding *b);
-	int  (*post_send)(struct dat_conn *conn, const struct ib_send_wr *wr,
+	bool (*send_waits)(struct dat_conn *conn, unsigned int n);
+	int  (*post_send)(struct dat_conn *conn, struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad);
 	int  (*post_recv)(struct dat_conn *conn, const struct ib_recv_wr *wr);
 	int  (*take)(struct dat_conn *conn);

@@ -77,6 +77,7 @@ static const struct dat_xport_ops verbs_ops = {
 	.path		= verbs_path,
 	.allow_peer	= verbs_allow_peer,
 	.bind_start	= verbs_bind_start,
+	.send_waits	= verbs_send_waits,
 	.post_send	= verbs_post_send,
 	.post_recv	= verbs_post_recv,
 	.take		= verbs_take,

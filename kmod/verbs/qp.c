@@ -464,9 +464,10 @@ void verbs_conn_init(struct dat_conn *conn)
 	verbs_recv_cq_init(vc);
 }
 
-int verbs_post_send(struct dat_conn *conn, const struct ib_send_wr *wr,
-		    const struct ib_send_wr **bad)
+int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
+	if (unlikely(conn->unordered))
+		verbs_order_sends(wr);
 	return ib_post_send(to_verbs_conn(conn)->qp, wr, bad);
 }
 

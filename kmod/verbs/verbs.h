@@ -124,6 +124,8 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @peer_let: flag: verbs_allow_peer() has succeeded; constant once the connection is closing
  * @refused: flag: the device has refused a request of the peer; never cleared; the teardown reads
  *	it without a lock
+ * @reads: number of RDMA reads posted since no request was in flight; used only by order.c;
+ *	protected by ep->lock
  * @bind_cqe: CQE of the registration of conn->bind
  * @wc: buffer for completions polled from a CQ; protected by ep->lock
  * @done: buffer for completions passed to the core; protected by ep->lock
@@ -149,6 +151,7 @@ struct verbs_conn {
 	u32			peer_qpn;
 	bool			peer_let;
 	bool			refused;
+	u32			reads;
 	struct ib_cqe		bind_cqe;
 	struct ib_wc		wc[DAT_BATCH];
 	struct dat_completion	done[DAT_BATCH];
@@ -232,8 +235,7 @@ void verbs_conn_unbind(struct dat_conn *conn);
 void verbs_conn_exit(struct dat_conn *conn);
 void verbs_path(struct dat_conn *conn, struct dat_path *path);
 int verbs_allow_peer(struct dat_conn *conn, bool write);
-int verbs_post_send(struct dat_conn *conn, const struct ib_send_wr *wr,
-		    const struct ib_send_wr **bad);
+int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_send_wr **bad);
 int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);
 
 /* cq.c */
@@ -243,6 +245,10 @@ void verbs_cq_destroy(struct verbs_conn *vc);
 int verbs_take(struct dat_conn *conn);
 void verbs_take_rest(struct verbs_conn *vc);
 void verbs_rearm(struct dat_conn *conn);
+
+/* order.c */
+bool verbs_send_waits(struct dat_conn *conn, unsigned int n);
+void verbs_order_sends(struct ib_send_wr *wr);
 
 /* solicited.c */
 void verbs_recv_cq_init(struct verbs_conn *vc);

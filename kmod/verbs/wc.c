@@ -79,6 +79,7 @@ static noinline void failure_to_completion(struct verbs_conn *vc, const struct i
 	bool recv = c->slot->recv;
 
 	c->status = wc_to_status(wc, vc->conn.dev, recv);
+	c->unproven = vc->conn.unordered;
 	/* The device refuses the peer's message; the teardown lets it send the NAK. */
 	if (recv && wc->status != IB_WC_WR_FLUSH_ERR)
 		WRITE_ONCE(vc->refused, true);
@@ -91,6 +92,7 @@ static __always_inline void to_completion(struct verbs_conn *vc, const struct ib
 
 	c->slot = slot;
 	c->rkey = 0;
+	c->unproven = false;
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		failure_to_completion(vc, wc, c);
 	else if (slot->recv)

@@ -144,19 +144,6 @@ void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 		dat_obj_put(&rmr->obj);
 }
 
-/*
- * Returns the status of a request that was posted without IB_SEND_SIGNALED.  @status is the status
- * that the caller wants to report, and @last is the status of the next signalled request.  If a
- * request is posted to siw during a teardown, siw may flush it while earlier requests in the SQ
- * have not completed.  So on siw a flushed signalled request does not prove that the earlier
- * requests have succeeded.  Report them as flushed: an invalidation wrongly reported as done would
- * leave memory open to the peer.
- */
-static u8 silent_status(const struct dat_conn *conn, u8 status, u8 last)
-{
-	return unlikely(conn->unordered) && last != DAT_ST_SUCCESS ? DAT_ST_FLUSHED : status;
-}
-
 /**
  * dat_complete_requests() - report the oldest requests in flight as completed
  * @conn: connection
@@ -181,7 +168,7 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	dat_queue_publish(q);
 	for (; at != end; at++) {
 		slot = &conn->sq_slots[at & (q->entries - 1)];
-		st = at + 1 == end ? last : silent_status(conn, status, last);
+		st = at + 1 == end ? last : status;
 		op = dat_flags_op(slot->flags);
 		if (unlikely(op >= DAT_OP_LAST) && slot->lmr)
 			dat_fmr_end(slot->lmr, op, true, st);
@@ -190,8 +177,8 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 }
 
 /*
- * Reports a request that the device has completed.  Also reports the requests without
- * IB_SEND_SIGNALED that were posted before it: they have succeeded.
+ * Reports a request that the device has completed.  Also reports the requests without a completion
+ * that were posted before it.
  */
 static void complete_request(struct dat_conn *conn, const struct dat_completion *c)
 {
@@ -206,7 +193,8 @@ static void complete_request(struct dat_conn *conn, const struct dat_completion 
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 		return;
 	}
-	dat_complete_requests(conn, n + 1, DAT_ST_SUCCESS, c->status);
+	dat_complete_requests(conn, n + 1, c->unproven ? DAT_ST_FLUSHED : DAT_ST_SUCCESS,
+			      c->status);
 	if (is_failure(c->status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }

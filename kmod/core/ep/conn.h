@@ -129,7 +129,6 @@ enum dat_conn_state {
  *	flushed
  * @bind: bind request that is in progress; all later requests wait for its end
  * @fenced: flag: the next request waits until no request is in flight
- * @reads: number of RDMA reads posted since @inflight was last 0; used only if @unordered is set
  * @inflight: number of requests in flight
  * @takes_recv: flag: the transport has made the queue pair, so receives can be posted
  * @passive: flag: this end has accepted the connection; false if this end has called connect
@@ -175,7 +174,6 @@ struct dat_conn {
 	struct dat_failure	rq_failed;
 	struct dat_bind		bind;
 	bool			fenced;
-	u32			reads;
 	u32			inflight;
 	bool			takes_recv;
 	bool			passive;

@@ -145,34 +145,6 @@ void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 }
 
 /*
- * Returns true if the request in ep->wr must wait for the RDMA reads in flight, on a device that
- * completes requests out of order (siw).  @n is the number of requests that the chain already has.
- *
- * To the core, a completion also completes all earlier requests, so completions must come in the
- * order of the posts.  siw completes a read when the answer arrives, but it completes other
- * requests as soon as they are sent.  So a request that follows a read waits here until the read
- * has completed.
- *
- * IB_SEND_FENCE cannot replace this wait.  While a fence waits, siw does not answer reads of the
- * peer, so two peers that wait for each other's answers would deadlock.  siw also refuses a read
- * with a fence.  A read also waits if read_out reads are in flight, because of a similar deadlock:
- * two peers deadlock if each has more reads in flight than the other end accepts.
- */
-static bool sq_reads_first(struct dat_conn *conn, unsigned int n)
-{
-	const struct dat_wr *wr = &conn->ep->wr;
-
-	if (!n && !conn->inflight)
-		conn->reads = 0;
-	if (wr->op != DAT_OP_RDMA_READ && wr->op != DAT_KOP_READ_TO_RMR)
-		return conn->reads;
-	if (conn->reads && (wr->flags & DAT_SQE_FENCE || conn->reads >= conn->ep->read_out))
-		return true;
-	conn->reads++;
-	return false;
-}
-
-/*
  * Returns true if the request in ep->wr must wait until no request is in flight; sets conn->fenced.
  * Inline, because every request runs this check and few requests have to wait.
  */
@@ -186,20 +158,8 @@ static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 	conn->fenced = wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
 		       (n || conn->inflight);
 	if (!conn->fenced && conn->unordered)
-		conn->fenced = sq_reads_first(conn, n);
+		conn->fenced = conn->dev->ops->send_waits(conn, n);
 	return conn->fenced;
-}
-
-/*
- * Signals every request on a device that completes requests out of order, because silent_status()
- * cannot tell whether a flushed request's predecessors have succeeded.
- */
-static void sq_signal_unordered(struct ib_send_wr *wr)
-{
-	wr->send_flags |= IB_SEND_SIGNALED;
-	/* No fence is needed, because sq_reads_first() has waited for all earlier reads. */
-	if (wr->opcode == IB_WR_RDMA_READ)
-		wr->send_flags &= ~IB_SEND_FENCE;
 }
 
 static void sq_refuse(struct dat_conn *conn, int err)
@@ -273,8 +233,6 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 		return ret;
 	}
 	sq_fill_slot(conn, slot, &conn->send_wr[n].wr);
-	if (unlikely(conn->unordered))
-		sq_signal_unordered(&conn->send_wr[n].wr);
 	if (unlikely(ep->wr.op >= DAT_OP_LAST))
 		slot->lmr = dat_fmr_find(ep->obj.ia, &ep->wr);
 	if (n)

@@ -105,12 +105,15 @@ struct dat_slot {
  * @len: number of bytes received; valid for a successful receive only
  * @rkey: key that the received message has invalidated, or 0; valid for receives only
  * @status: enum dat_dto_status
+ * @unproven: flag: earlier requests that have not completed by themselves count as flushed, not as
+ *	successful; valid for requests only
  */
 struct dat_completion {
 	struct dat_slot		*slot;
 	u32			len;
 	u32			rkey;
 	u8			status;
+	bool			unproven;
 };
 
 /**

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/*
+ * Order of completions on a device that completes requests out of order (DAT_QUIRK_UNORDERED, siw).
+ *
+ * To the core, a completion also completes all earlier requests, so completions must come in the
+ * order of the posts.  siw completes a read when the answer arrives, but it completes other
+ * requests as soon as they are sent.  So a request that follows a read waits in the queue until the
+ * read has completed.
+ *
+ * IB_SEND_FENCE cannot replace this wait.  While a fence waits, siw does not answer reads of the
+ * peer, so two peers that wait for each other's answers would deadlock.  siw also refuses a read
+ * with a fence.  A read also waits if read_out reads are in flight, because of a similar deadlock:
+ * two peers deadlock if each has more reads in flight than the other end accepts.
+ *
+ * If a request is posted during a teardown, siw may flush it while earlier requests in the SQ have
+ * not completed.  So a request that was flushed or has failed does not prove that the earlier
+ * requests have succeeded.  completion->unproven tells the core.  An invalidation wrongly reported
+ * as done would leave memory open to the peer.
+ */
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
+#include "verbs/verbs.h"
+
+/**
+ * verbs_send_waits() - tell whether the request in ep->wr must wait for the RDMA reads in flight
+ * @conn: connection of a device with DAT_QUIRK_UNORDERED
+ * @n: number of requests in the chain before this request
+ *
+ * Context: ep->lock held.  Return: true if no request may be posted until none is in flight; else
+ * the caller posts the request.
+ */
+bool verbs_send_waits(struct dat_conn *conn, unsigned int n)
+{
+	struct verbs_conn *vc = to_verbs_conn(conn);
+	const struct dat_wr *wr = &conn->ep->wr;
+
+	lockdep_assert_held(&conn->ep->lock);
+	if (!n && !conn->inflight)
+		vc->reads = 0;
+	if (wr->op != DAT_OP_RDMA_READ && wr->op != DAT_KOP_READ_TO_RMR)
+		return vc->reads;
+	if (vc->reads && (wr->flags & DAT_SQE_FENCE || vc->reads >= conn->ep->read_out))
+		return true;
+	vc->reads++;
+	return false;
+}
+
+/**
+ * verbs_order_sends() - prepare a chain of requests for a device that completes out of order
+ * @wr: first request
+ *
+ * Signals every request, so that each one proves its own success.
+ */
+void verbs_order_sends(struct ib_send_wr *wr)
+{
+	for (; wr; wr = (struct ib_send_wr *)wr->next) {
+		wr->send_flags |= IB_SEND_SIGNALED;
+		/* verbs_send_waits() has waited for all earlier reads. */
+		if (wr->opcode == IB_WR_RDMA_READ)
+			wr->send_flags &= ~IB_SEND_FENCE;
+	}
+}
