@@ -61,6 +61,57 @@ DAT_RETURN kdat_resize_error(int err)
 	return err == -ENOSPC ? KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE) : kdat_error(err);
 }
 
+/**
+ * kdat_mem_error() - convert an errno about memory that is registered or bound
+ * @err: negative errno
+ *
+ * The memory is the third argument of dat_lmr_kcreate(), dat_lmr_fmr() and dat_rmr_bind().
+ */
+DAT_RETURN kdat_mem_error(int err)
+{
+	if (err == -EINVAL)
+		return KDAT_ARG(3);
+	if (err == -E2BIG || err == -ENOMEM)
+		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	return kdat_error(err);
+}
+
+/**
+ * kdat_segment_error() - convert an errno about the segments of a work request
+ * @err: negative errno
+ * @write: true if the work request writes to the segments
+ *
+ * The segments are the third argument of each post call.
+ */
+DAT_RETURN kdat_segment_error(int err, bool write)
+{
+	if (err == -EMSGSIZE)
+		return KDAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	if (err == -ERANGE)
+		return KDAT_ARG(3);
+	if (err == -EXDEV)
+		return KDAT_ERR(DAT_PROTECTION_VIOLATION,
+				write ? DAT_PROTECTION_WRITE : DAT_PROTECTION_READ);
+	return KDAT_ERR(DAT_PRIVILEGES_VIOLATION,
+			write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
+}
+
+/**
+ * kdat_listen_error() - convert an errno of a function that creates a listener
+ * @err: negative errno
+ * @in_use: DAT return code for -EADDRINUSE
+ */
+DAT_RETURN kdat_listen_error(int err, DAT_RETURN in_use)
+{
+	if (err == -EADDRINUSE)
+		return in_use;
+	if (err == -ENETUNREACH)
+		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	if (err == -EINVAL)
+		return KDAT_BAD(EVD_CR);
+	return kdat_error(err);
+}
+
 #define STATE(state, subtype)	\
 	[DAT_EP_STATE_##state] = DAT_INVALID_STATE_##subtype,
 

@@ -263,6 +263,9 @@ static __always_inline void kdat_bh_end(bool enabled)
 /* error.c */
 DAT_RETURN kdat_error(int err);
 DAT_RETURN kdat_resize_error(int err);
+DAT_RETURN kdat_mem_error(int err);
+DAT_RETURN kdat_segment_error(int err, bool write);
+DAT_RETURN kdat_listen_error(int err, DAT_RETURN in_use);
 DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad);
 DAT_RETURN kdat_state_error(DAT_EP_STATE state);
 

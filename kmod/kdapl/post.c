@@ -16,23 +16,6 @@
 
 #define LENGTH_ERROR	KDAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE)
 
-/*
- * Converts an errno about the segments to a DAT return code.  The segments are the third argument
- * of each post call.
- */
-static DAT_RETURN segment_error(int err, bool write)
-{
-	if (err == -EMSGSIZE)
-		return LENGTH_ERROR;
-	if (err == -ERANGE)
-		return KDAT_ARG(3);
-	if (err == -EXDEV)
-		return KDAT_ERR(DAT_PROTECTION_VIOLATION,
-				write ? DAT_PROTECTION_WRITE : DAT_PROTECTION_READ);
-	return KDAT_ERR(DAT_PRIVILEGES_VIOLATION,
-			write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
-}
-
 static noinline DAT_RETURN post_error(const struct dat_ep *ep, int err)
 {
 	u8 op = ep->wr.op;
@@ -45,7 +28,7 @@ static noinline DAT_RETURN post_error(const struct dat_ep *ep, int err)
 	case -ENOSPC:
 		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	default:
-		return segment_error(err, op == DAT_OP_INVALID || op == DAT_OP_RDMA_READ);
+		return kdat_segment_error(err, op == DAT_OP_INVALID || op == DAT_OP_RDMA_READ);
 	}
 }
 
@@ -320,7 +303,7 @@ static DAT_RETURN ksrq_post(struct dat_srq *srq, DAT_COUNT n, const DAT_LMR_TRIP
 	ret = dat_srq_post(srq, srq->obj.ia->msg_max);
 	if (ret == -ENOSPC)
 		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
-	return ret ? segment_error(ret, true) : DAT_SUCCESS;
+	return ret ? kdat_segment_error(ret, true) : DAT_SUCCESS;
 }
 
 DAT_RETURN kdat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,

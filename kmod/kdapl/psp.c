@@ -27,20 +27,6 @@ struct sp_args {
 	DAT_RETURN	in_use;
 };
 
-static DAT_RETURN sp_error(int err, DAT_RETURN in_use)
-{
-	switch (err) {
-	case -EADDRINUSE:
-		return in_use;
-	case -ENETUNREACH:
-		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
-	case -EINVAL:
-		return KDAT_BAD(EVD_CR);
-	default:
-		return kdat_error(err);
-	}
-}
-
 /*
  * Creates the listener, and sets *@handle and *@qual to its handle and qualifier.  The caller gets
  * no reference to the listener.
@@ -61,7 +47,7 @@ static DAT_RETURN sp_listen(struct dat_ia *ia, const struct sp_args *a, DAT_HAND
 	psp = dat_psp_create(evd, a->qual, flags, NULL, (uintptr_t)a->sp);
 	dat_obj_put(&evd->obj);
 	if (IS_ERR(psp))
-		return sp_error(PTR_ERR(psp), a->in_use);
+		return kdat_listen_error(PTR_ERR(psp), a->in_use);
 	*handle = kdat_handle(&psp->obj);
 	*qual = psp->conn_qual;
 	dat_obj_put(&psp->obj);
@@ -357,7 +343,7 @@ static DAT_RETURN csp_check_addr(struct dat_ia *ia, const struct sockaddr_storag
 	struct sockaddr_storage ours;
 
 	if (dat_dev_addr(ia, AF_UNSPEC, &ours))
-		return sp_error(-ENETUNREACH, DAT_SUCCESS);
+		return kdat_listen_error(-ENETUNREACH, DAT_SUCCESS);
 	if (addr_is_any(addr) || addr_same_host(addr, &ours))
 		return DAT_SUCCESS;
 	return KDAT_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);

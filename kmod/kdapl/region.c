@@ -16,8 +16,6 @@
 #include "kdapl/kdapl.h"
 #include "kdapl/region.h"
 
-#define REGISTRATIONS	KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION)
-
 static int pages_alloc(struct kdat_pages *l, u64 offset, u64 length)
 {
 	l->offset = offset;
@@ -282,19 +280,6 @@ DAT_MEM_TYPE kdat_mem_types(void)
 	for (i = 0; i < ARRAY_SIZE(mem_kinds); i++)
 		types |= mem_kinds[i].type;
 	return types;
-}
-
-/*
- * Converts an errno about the memory to a DAT return code.  The memory is the third argument of
- * dat_lmr_kcreate() and of dat_lmr_fmr().
- */
-DAT_RETURN kdat_mem_error(int err)
-{
-	if (err == -EINVAL)
-		return KDAT_ARG(3);
-	if (err == -E2BIG || err == -ENOMEM)
-		return REGISTRATIONS;
-	return kdat_error(err);
 }
 
 static struct dat_kmem *kmem_of_pages(const struct dat_dev *dev, const struct kdat_mem_kind *kind,

@@ -56,7 +56,6 @@ struct kdat_region {
 
 const struct kdat_mem_kind *kdat_mem_kind(DAT_MEM_TYPE type);
 DAT_RETURN kdat_unknown_kind(DAT_MEM_TYPE type);
-DAT_RETURN kdat_mem_error(int err);
 DAT_RETURN kdat_va_type_check(DAT_VA_TYPE va_type, DAT_RETURN bad);
 struct dat_kmem *kdat_region_mem(const struct dat_dev *dev, const struct kdat_region *r,
 				 u64 *start);

@@ -52,16 +52,6 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_h
 }
 EXPORT_SYMBOL_DAT(kdat_rmr_create_for_ep);
 
-/* Converts an errno of dat_rmr_bind() to a DAT return code. */
-static DAT_RETURN krmr_error(int err)
-{
-	if (err == -EINVAL)
-		return KDAT_ARG(3);
-	if (err == -E2BIG || err == -ENOMEM)
-		return KDAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
-	return kdat_error(err);
-}
-
 /*
  * Checks the flags and the zone before the binding is prepared.  The EP may change its zone later,
  * so dat_rmr_take() checks the zone again.
@@ -133,7 +123,7 @@ static DAT_RETURN krmr_bind(struct dat_rmr *rmr, const struct bind_handles *h,
 	if (rc != DAT_SUCCESS)
 		goto out_put_lmr;
 	ret = dat_rmr_bind(rmr, lmr, arg);
-	rc = ret ? krmr_error(ret) : krmr_post(ep, rmr, arg->ticket, h->cookie, h->flags);
+	rc = ret ? kdat_mem_error(ret) : krmr_post(ep, rmr, arg->ticket, h->cookie, h->flags);
 out_put_lmr:
 	dat_obj_put(lmr ? &lmr->obj : NULL);
 out_put_ep:
