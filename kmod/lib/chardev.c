@@ -13,7 +13,7 @@
 #include "lib/chardev.h"
 #include "lib/device.h"
 
-static int devfile_open(struct inode *inode, struct file *filp)
+int dat_devfile_open(struct inode *inode, struct file *filp)
 {
 	/* misc_open() has set private_data. */
 	struct dat_chardev *dev = container_of(filp->private_data, struct dat_chardev, misc);
@@ -45,9 +45,10 @@ err_free:
 	kfree(file);
 	return ret;
 }
+EXPORT_SYMBOL_DAT_INTERNAL(dat_devfile_open);
 
 /* Closes the file.  This also runs when a process is killed. */
-static int devfile_release(struct inode *inode, struct file *filp)
+int dat_devfile_release(struct inode *inode, struct file *filp)
 {
 	struct dat_devfile *file = filp->private_data;
 
@@ -58,52 +59,20 @@ static int devfile_release(struct inode *inode, struct file *filp)
 	kfree(file);
 	return 0;
 }
+EXPORT_SYMBOL_DAT_INTERNAL(dat_devfile_release);
 
-static int devfile_mmap(struct file *filp, struct vm_area_struct *vma)
+int dat_devfile_mmap(struct file *filp, struct vm_area_struct *vma)
 {
 	struct dat_devfile *file = filp->private_data;
 
 	return dat_devfile_is_mine(file) ? file->ops->mmap(file, vma) : -EPERM;
 }
+EXPORT_SYMBOL_DAT_INTERNAL(dat_devfile_mmap);
 
-static void devfile_show(struct seq_file *m, struct file *filp)
+void dat_devfile_show(struct seq_file *m, struct file *filp)
 {
 	struct dat_devfile *file = filp->private_data;
 
 	file->ops->show(m, file);
 }
-
-/**
- * dat_chardev_register() - create a character device
- * @dev: device, with @ops set
- * @owner: module of @dev->ops, which stays loaded while the device has open files
- *
- * Context: may sleep.  Return: 0, or an errno of misc_register().
- */
-int dat_chardev_register(struct dat_chardev *dev, struct module *owner)
-{
-	dev->fops = (struct file_operations) {
-		.owner		= owner,
-		.open		= devfile_open,
-		.release	= devfile_release,
-		.unlocked_ioctl	= dat_devfile_ioctl,
-		.compat_ioctl	= dat_devfile_compat_ioctl,
-		.mmap		= devfile_mmap,
-		.show_fdinfo	= devfile_show,
-		.llseek		= noop_llseek,
-	};
-	dev->misc = (struct miscdevice) {
-		.minor	= MISC_DYNAMIC_MINOR,
-		.name	= dev->ops->name,
-		.fops	= &dev->fops,
-		.mode	= 0660,
-	};
-	return misc_register(&dev->misc);
-}
-EXPORT_SYMBOL_DAT_INTERNAL(dat_chardev_register);
-
-void dat_chardev_unregister(struct dat_chardev *dev)
-{
-	misc_deregister(&dev->misc);
-}
-EXPORT_SYMBOL_DAT_INTERNAL(dat_chardev_unregister);
+EXPORT_SYMBOL_DAT_INTERNAL(dat_devfile_show);

@@ -43,8 +43,8 @@ struct dat_ucmd {
 /**
  * struct dat_ioctl_op - entry of a table of ioctls
  * @fn: performs the operation and stores the results in the argument
- * @finish: called after a successful @fn and the copy of the results to user memory; its argument is
- *	the result of the copy, 0 or -EFAULT; commits the operation after 0, undoes the operation
+ * @finish: called after a successful @fn and the copy of the results to user memory; its argument
+ *	is the result of the copy, 0 or -EFAULT; commits the operation after 0, undoes the operation
  *	after -EFAULT; returns the result of the ioctl; optional
  * @word: performs an operation whose argument is a number, not an address; excludes all others
  * @size: size of the argument in bytes
@@ -77,7 +77,6 @@ struct dat_ioctl_op {
 
 /**
  * struct dat_chardev_ops - what a device does itself
- * @name: name of the device in /dev
  * @magic: magic number of its ioctls
  * @ioctls: table of ioctls, by number
  * @nr_ioctls: number of @ioctls
@@ -92,7 +91,6 @@ struct dat_ioctl_op {
  * @show: write the lines of fdinfo
  */
 struct dat_chardev_ops {
-	const char			*name;
 	unsigned int			magic;
 	const struct dat_ioctl_op	*ioctls;
 	unsigned int			nr_ioctls;
@@ -108,15 +106,37 @@ struct dat_chardev_ops {
 
 /**
  * struct dat_chardev - a character device
- * @ops: its operations; constant
+ * @ops: its operations
  * @misc: its registration
- * @fops: file operations of lib/chardev.c, on behalf of the module that owns the device
  */
 struct dat_chardev {
 	const struct dat_chardev_ops	*ops;
 	struct miscdevice		misc;
-	struct file_operations		fops;
 };
+
+/* Defines the file operations of a device on behalf of the module that owns the device. */
+#define DAT_DEFINE_CHARDEV_FOPS(fops_name)				\
+	static const struct file_operations fops_name = {		\
+		.owner		= THIS_MODULE,				\
+		.open		= dat_devfile_open,			\
+		.release	= dat_devfile_release,			\
+		.unlocked_ioctl	= dat_devfile_ioctl,			\
+		.compat_ioctl	= dat_devfile_compat_ioctl,		\
+		.mmap		= dat_devfile_mmap,			\
+		.show_fdinfo	= dat_devfile_show,			\
+		.llseek		= noop_llseek,				\
+	}
+
+/* Initializes a device, for misc_register().  Only root can open it until udev changes that. */
+#define DAT_CHARDEV_INIT(chardev_name, chardev_ops, chardev_fops) {	\
+		.ops	= chardev_ops,					\
+		.misc	= {						\
+			.name	= chardev_name,				\
+			.minor	= MISC_DYNAMIC_MINOR,			\
+			.fops	= chardev_fops,				\
+			.mode	= 0660,					\
+		},							\
+	}
 
 /**
  * struct dat_devfile - open file of a character device; all members but @poller are constant
@@ -142,10 +162,12 @@ static inline bool dat_devfile_is_mine(const struct dat_devfile *file)
 	return current->mm == file->mm;
 }
 
-int dat_chardev_register(struct dat_chardev *dev, struct module *owner);
-void dat_chardev_unregister(struct dat_chardev *dev);
+int dat_devfile_open(struct inode *inode, struct file *filp);
+int dat_devfile_release(struct inode *inode, struct file *filp);
+int dat_devfile_mmap(struct file *filp, struct vm_area_struct *vma);
+void dat_devfile_show(struct seq_file *m, struct file *filp);
 
-/* ioctl.c; the file operations of lib/chardev.c */
+/* ioctl.c */
 long dat_devfile_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 long dat_devfile_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 

@@ -174,9 +174,11 @@ long dat_devfile_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	return ioctl_dispatch(filp, cmd, arg, false);
 }
+EXPORT_SYMBOL_DAT_INTERNAL(dat_devfile_ioctl);
 
 /* A 32-bit process passes a 32-bit address, or a number that is the same in both. */
 long dat_devfile_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	return ioctl_dispatch(filp, cmd, arg, true);
 }
+EXPORT_SYMBOL_DAT_INTERNAL(dat_devfile_compat_ioctl);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * Tables of state machines.  A table, of u8 or u16, has the allowed next states of each state, as a bitmap.  Each
- * machine has one function that changes its state: it asserts the lock of the state, and calls
- * dat_state_may().
+ * Tables of state machines.  A table, of u8 or u16, has the allowed next states of each state, as a
+ * bitmap.  Each machine has one function that changes its state: it asserts the lock of the state,
+ * and calls dat_state_may().
  */
 #ifndef _DAT_STATE_H
 #define _DAT_STATE_H

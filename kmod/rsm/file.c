@@ -67,7 +67,6 @@ static void file_show(struct seq_file *m, struct dat_devfile *devfile)
 }
 
 static const struct dat_chardev_ops file_dev_ops = {
-	.name		= "rsm",
 	.magic		= DAT_RSM_IOC_MAGIC,
 	.ioctls		= rsm_ioctls,
 	.nr_ioctls	= DAT_NR_RSM_LAST,
@@ -81,17 +80,19 @@ static const struct dat_chardev_ops file_dev_ops = {
 	.show		= file_show,
 };
 
-static struct dat_chardev file_dev = { .ops = &file_dev_ops };
+DAT_DEFINE_CHARDEV_FOPS(file_fops);
+
+static struct dat_chardev file_dev = DAT_CHARDEV_INIT("rsm", &file_dev_ops, &file_fops);
 
 /* The open of the device allocates the structure that begins with @base. */
 static_assert(offsetof(struct rsm_file, base) == 0);
 
 int rsm_file_init(void)
 {
-	return dat_chardev_register(&file_dev, THIS_MODULE);
+	return misc_register(&file_dev.misc);
 }
 
 void rsm_file_exit(void)
 {
-	dat_chardev_unregister(&file_dev);
+	misc_deregister(&file_dev.misc);
 }

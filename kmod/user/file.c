@@ -309,7 +309,6 @@ static void *file_bound(struct dat_devfile *devfile)
 }
 
 static const struct dat_chardev_ops file_dev_ops = {
-	.name		= "dat",
 	.magic		= DAT_IOC_MAGIC,
 	.ioctls		= dat_user_ioctls,
 	.nr_ioctls	= DAT_NR_LAST,
@@ -323,7 +322,9 @@ static const struct dat_chardev_ops file_dev_ops = {
 	.show		= dat_show_fdinfo,
 };
 
-static struct dat_chardev file_dev = { .ops = &file_dev_ops };
+DAT_DEFINE_CHARDEV_FOPS(file_fops);
+
+static struct dat_chardev file_dev = DAT_CHARDEV_INIT("dat", &file_dev_ops, &file_fops);
 
 /* The open of the device allocates the structure that begins with @base. */
 static_assert(offsetof(struct dat_file, base) == 0);
@@ -335,7 +336,7 @@ int dat_file_init(void)
 	file_end_wq = alloc_workqueue("dat-end", WQ_UNBOUND | WQ_MEM_RECLAIM, FILE_ENDS);
 	if (!file_end_wq)
 		return -ENOMEM;
-	ret = dat_chardev_register(&file_dev, THIS_MODULE);
+	ret = misc_register(&file_dev.misc);
 	if (ret)
 		destroy_workqueue(file_end_wq);
 	return ret;
@@ -343,6 +344,6 @@ int dat_file_init(void)
 
 void dat_file_exit(void)
 {
-	dat_chardev_unregister(&file_dev);
+	misc_deregister(&file_dev.misc);
 	destroy_workqueue(file_end_wq);
 }
