@@ -7,9 +7,7 @@
 #include "compat.h"
 #include "lib/device.h"
 
-/*
- * Slow path of dat_copy_array_from(), for an entry size that differs from the size in the kernel.
- */
+/* Slow path of dat_copy_array_from(): the caller's ABI has another entry size than the kernel. */
 int dat_copy_entries_from(void *to, u32 size, u64 from, u32 entry_size, u32 count)
 {
 	int ret = 0;

@@ -19,14 +19,10 @@
 #define DAT_FEATURES_ALL	0ULL
 #define DAT_ARG_LIMIT	4096	/* maximum size of an ioctl argument in bytes */
 
-/**
- * dat_mapping_alloc() - allocate an inode whose mapping is for one open file
- *
- * Each open file has a mapping of its own, so that a zap or an munmap() does not contend with other
- * open files for the lock of the mapping.
- *
- * Context: may sleep.  Return: an anonymous inode, which the caller releases with iput(); or an
- * ERR_PTR.
+/*
+ * Returns an inode, which the caller releases with iput(), or an ERR_PTR.  Each open file has a
+ * mapping of its own, so that a zap or an munmap() does not contend with other open files for the
+ * lock of the mapping.
  */
 struct inode *dat_mapping_alloc(void);
 
@@ -40,13 +36,7 @@ int dat_sleep(u64 deadline_ns);
 
 unsigned int dat_payers(const struct cred *cred, kuid_t uids[DAT_MAX_PAYERS]);
 
-/**
- * dat_file_number() - choose the number of an open file that DAT_IOC_ABI returns
- *
- * The number is random, so that it reveals nothing about other open files.
- *
- * Context: process.  Return: the number, never 0.
- */
+/* The number of an open file, never 0.  It is random, so it reveals nothing about other files. */
 static inline u64 dat_file_number(void)
 {
 	return get_random_u64() | 1;
@@ -55,38 +45,22 @@ static inline u64 dat_file_number(void)
 /* ioctl.c */
 long dat_ioctl_abi(u64 number, void __user *ubuf);
 
-/**
- * dat_check_entry_size() - check the entry size that a caller passes along with an array
- * @entry_size: size of an entry in the caller's version of the ABI, in bytes
- * @min_size: size of an entry in ABI version 1, in bytes; every caller passes at least this size
- *
- * Return: 0; -EINVAL if @entry_size is less than @min_size; -E2BIG if @entry_size is more than
- * DAT_ARG_LIMIT.
- */
+/* Checks the entry size that a caller passes.  @min_size: size of an entry in ABI version 1. */
 static inline int dat_check_entry_size(u32 entry_size, u32 min_size)
 {
 	if (entry_size < min_size)
 		return -EINVAL;
-	/*
-	 * Limit the size: the copy checks that all excess bytes of an entry are zero, and this
-	 * check must not take long.
-	 */
+	/* The copy checks that all excess bytes of an entry are zero: limit the time. */
 	return entry_size > DAT_ARG_LIMIT ? -E2BIG : 0;
 }
 
 int dat_copy_entries_from(void *to, u32 size, u64 from, u32 entry_size, u32 count);
 int dat_copy_entries_to(u64 to, u32 entry_size, const void *from, u32 size, u32 count);
 
-/**
- * dat_copy_array_from() - copy an array from user memory
- * @to: copy of the array in kernel memory
- * @size: size of an entry of @to in bytes; bytes beyond @entry_size are zeroed
- * @from: address of the array in user memory
- * @entry_size: size of an entry of @from in bytes, checked by dat_check_entry_size()
- * @count: number of entries; the caller has checked an upper limit
- *
- * Context: may sleep.  Return: 0; -EFAULT; -E2BIG if an entry has nonzero bytes beyond @size, that
- * is, fields that the driver does not know.
+/*
+ * Copies an array from user memory.  The caller has limited @count, and has checked @entry_size
+ * with dat_check_entry_size().  Bytes of @to beyond @entry_size are zeroed.  Fails with -E2BIG if
+ * an entry has nonzero bytes beyond @size: fields that the driver does not know.
  */
 static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_size, u32 count)
 {
@@ -96,16 +70,10 @@ static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_si
 	return dat_copy_entries_from(to, size, from, entry_size, count);
 }
 
-/**
- * dat_copy_array_to() - copy an array to user memory
- * @to: address of the array in user memory
- * @entry_size: size of an entry of @to in bytes, checked by dat_check_entry_size(); bytes beyond
- *	@size are zeroed
- * @from: array in kernel memory
- * @size: size of an entry of @from in bytes; bytes beyond @entry_size are not copied
- * @count: number of entries
- *
- * Context: may sleep.  Return: 0; -EFAULT.
+/*
+ * Copies an array to user memory.  The caller has checked @entry_size with dat_check_entry_size().
+ * Bytes of a user entry beyond @size are zeroed; bytes of a kernel entry beyond @entry_size are
+ * left out.
  */
 static inline int dat_copy_array_to(u64 to, u32 entry_size, const void *from, u32 size, u32 count)
 {
@@ -114,14 +82,9 @@ static inline int dat_copy_array_to(u64 to, u32 entry_size, const void *from, u3
 	return dat_copy_entries_to(to, entry_size, from, size, count);
 }
 
-/**
- * dat_deadline_to_host() - convert a deadline of the calling process to the host's clock
- * @deadline_ns: CLOCK_MONOTONIC of the caller's time namespace; 0; or DAT_WAIT_FOREVER
- *
- * This function does not use timens_ktime_to_host(), because older kernels do not export that
- * function to modules.
- *
- * Return: the deadline as CLOCK_MONOTONIC of the host; 0 and DAT_WAIT_FOREVER are unchanged.
+/*
+ * Converts a deadline on CLOCK_MONOTONIC of the caller's time namespace to the host's clock; 0 and
+ * DAT_WAIT_FOREVER stay as they are.  Older kernels do not export timens_ktime_to_host().
  */
 static inline u64 dat_deadline_to_host(u64 deadline_ns)
 {
@@ -134,9 +97,7 @@ static inline u64 dat_deadline_to_host(u64 deadline_ns)
 	if (check_sub_overflow((s64)min_t(u64, deadline_ns, KTIME_MAX), timespec64_to_ns(&offset),
 			       &host))
 		return KTIME_MAX;
-	/*
-	 * A result below 1 is before the host's boot: return 1, because 0 would mean not to sleep.
-	 */
+	/* A result below 1 is before the host's boot: return 1, because 0 means not to sleep. */
 	return max_t(s64, host, 1);
 }
 

@@ -18,10 +18,7 @@ static int mapping_fs_init(struct fs_context *fc)
 	return init_pseudo(fc, MAPPING_FS_MAGIC) ? 0 : -ENOMEM;
 }
 
-/*
- * The .owner member is not set: kern_mount() would take a reference to this module, which could
- * then never be unloaded.
- */
+/* With an .owner, kern_mount() would hold a reference to this module, which could never unload. */
 static struct file_system_type mapping_fs = {
 	.name			= "dat",
 	.init_fs_context	= mapping_fs_init,

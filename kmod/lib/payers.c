@@ -7,16 +7,11 @@
 #include "compat.h"
 #include "lib/device.h"
 
-/**
- * dat_payers() - find the users to charge for what a thread takes
- * @cred: credentials of the thread
- * @uids: array that receives the users, each of them once
- *
- * As with ucounts these are the user of the thread, and the creators of its user namespace and of
- * the namespaces above.  A user may have thousands of subordinate uids in a namespace, but has
- * created the namespace as one.
- *
- * Return: number of users, at least 1.
+/*
+ * Returns the number of users to charge, at least 1, and each of them once in @uids.  As with
+ * ucounts these are the user of @cred, and the creators of its user namespace and of the namespaces
+ * above.  A user may have thousands of subordinate uids in a namespace, but has created the
+ * namespace as one.
  */
 unsigned int dat_payers(const struct cred *cred, kuid_t uids[DAT_MAX_PAYERS])
 {

@@ -82,11 +82,7 @@ static void poller_exit(struct dat_poller *p)
 	mutex_unlock(&p->lock);
 }
 
-/**
- * dat_poller_init() - initialize the poller of an open file; the poller is disabled at first
- * @p: poller, zeroed
- * @ops: operations on the queues of the file
- */
+/* @p is zeroed.  The poller is disabled at first. */
 void dat_poller_init(struct dat_poller *p, const struct dat_poller_ops *ops)
 {
 	p->ops = ops;
@@ -99,10 +95,9 @@ EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_init);
  * dat_poller_run() - run a poller in the calling thread until the poller is disabled
  * @p: poller; the caller keeps its file open
  *
- * Context: process; may sleep.  The caller holds no lock that the poller's operations take.
- * Return: 0 if the poller was disabled; -EBUSY if another thread runs the poller; -ENODEV if the
- * device is gone; -ERESTARTNOHAND after a signal, so that the call is restarted unless a signal
- * handler runs.
+ * Context: process.  The caller holds no lock that the poller's operations take.
+ * Return: 0 if the poller was disabled; -EBUSY if another thread runs it; -ENODEV if the device is
+ * gone; -ERESTARTNOHAND after a signal, so that the call restarts unless a signal handler runs.
  */
 int dat_poller_run(struct dat_poller *p)
 {
@@ -119,14 +114,7 @@ int dat_poller_run(struct dat_poller *p)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_run);
 
-/**
- * dat_poller_set() - enable or disable a poller
- * @p: poller
- * @idle_us: the poller thread parks after this many microseconds without a new entry; 0 disables
- *	the poller
- *
- * Also wakes the poller, because the caller is about to post, or because the poller has to end.
- */
+/* Also wakes the poller: the caller is about to post, or the poller has to end (@idle_us is 0). */
 void dat_poller_set(struct dat_poller *p, u32 idle_us)
 {
 	WRITE_ONCE(p->idle_us, idle_us);
@@ -134,10 +122,7 @@ void dat_poller_set(struct dat_poller *p, u32 idle_us)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_set);
 
-/**
- * dat_poller_wake() - wake a parked poller, which then checks whether it has to end
- * @p: poller
- */
+/* A poller that is woken checks whether it has to end. */
 void dat_poller_wake(struct dat_poller *p)
 {
 	WRITE_ONCE(p->parked, false);
@@ -145,12 +130,9 @@ void dat_poller_wake(struct dat_poller *p)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_wake);
 
-/**
- * dat_poller_unpark() - wake a parked poller after a kick, because more posts may follow
- * @p: poller
- *
- * The caller itself processes the queue that was kicked, so no entry is lost if this function
- * misses that the poller is just parking.
+/*
+ * Wakes a parked poller after a kick, because more posts may follow.  The caller itself processes
+ * the queue, so no entry is lost if this function misses that the poller is just parking.
  */
 void dat_poller_unpark(struct dat_poller *p)
 {
@@ -159,12 +141,7 @@ void dat_poller_unpark(struct dat_poller *p)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_unpark);
 
-/**
- * dat_poller_show() - show a line in fdinfo if the poller runs
- * @m: fdinfo file
- * @p: poller
- * @awake: true if the poller thread polls the queues; false if it is parked
- */
+/* Shows a line in fdinfo if the poller runs. */
 void dat_poller_show(struct seq_file *m, struct dat_poller *p, bool awake)
 {
 	mutex_lock(&p->lock);

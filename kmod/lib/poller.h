@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/*
- * The poller: a thread of the process that polls the queues of an open file for posted entries.
- * dat.ko and dat_rsm.ko use this header.
- */
+/* The poller of an open file of dat.ko or dat_rsm.ko: see lib/poller.c. */
 #ifndef _DAT_POLLER_H
 #define _DAT_POLLER_H
 
@@ -30,23 +27,13 @@ struct dat_poller_ops {
 	bool (*gone)(const struct dat_poller *p);
 };
 
-/**
- * struct dat_poller - the poller of an open file
- * @ops: operations on the queues; constant
- * @lock: lock of @task; no other lock is taken inside
- * @task: thread inside dat_poller_run(), or NULL
- * @wq: wait queue on which the parked thread sleeps
- * @parked: flag: the thread sleeps; set by the thread, cleared by a kick or by dat_poller_wake()
- * @idle_us: microseconds without a posted entry after which the thread parks; 0: the poller is
- *	disabled, so dat_poller_run() returns
- */
 struct dat_poller {
 	const struct dat_poller_ops	*ops;
-	struct mutex			lock;		/* task */
-	struct task_struct		*task;
-	wait_queue_head_t		wq;
-	bool				parked;
-	u32				idle_us;
+	struct mutex			lock;		/* of @task; innermost */
+	struct task_struct		*task;		/* inside dat_poller_run() */
+	wait_queue_head_t		wq;		/* the parked thread sleeps here */
+	bool				parked;		/* set by the thread, cleared by a kick */
+	u32				idle_us;	/* idle time before parking; 0: disabled */
 };
 
 void dat_poller_init(struct dat_poller *p, const struct dat_poller_ops *ops);

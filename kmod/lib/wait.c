@@ -8,26 +8,17 @@
 #include "compat.h"
 #include "lib/device.h"
 
-/**
- * dat_sleep() - sleep once; the caller checks a condition in a loop
- * @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
- *
- * The deadline is absolute, so the kernel can restart the system call after a stop signal, a
- * debugger or the freezer has interrupted it.  The call fails with EINTR only if a signal handler
- * runs.
- *
- * Context: process; the caller has called prepare_to_wait().
- *
- * Return: 0: the caller must check its condition again; -ETIMEDOUT; -ERESTARTNOHAND after a signal.
+/*
+ * Sleeps once: the caller has called prepare_to_wait() and checks its condition in a loop.  The
+ * deadline is absolute on CLOCK_MONOTONIC, so the kernel can restart the system call after a stop
+ * signal, a debugger or the freezer.  The call fails with EINTR only if a signal handler runs.
+ * Returns 0; -ETIMEDOUT; or -ERESTARTNOHAND after a signal.
  */
 int dat_sleep(u64 deadline_ns)
 {
 	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
-	/*
-	 * Check the deadline before signals: a call whose deadline has passed must not fail with
-	 * EINTR.
-	 */
+	/* Before signals: a call whose deadline has passed must not fail with EINTR. */
 	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
 		return -ETIMEDOUT;
 	if (signal_pending(current))
