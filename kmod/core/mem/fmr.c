@@ -11,8 +11,7 @@
  *
  * After dat_fmr_queue() or dat_fmr_leave() the caller puts an entry into the send queue of an EP.
  * dat_fmr_end() is called when the entry has completed, or has failed before it reached the device.
- * Until then the entry has a use of the LMR (dat_obj_use()), which keeps the LMR and its protection
- * zone from being freed.
+ * Until then the entry has a use of the LMR, which keeps the LMR and its zone from being freed.
  *
  * An invalidation must not reach the device before its bind.  Some devices report success in that
  * case, and later give peers access to memory that is the consumer's again.  So until the bind has
@@ -37,47 +36,26 @@
 #include "core/xport.h"
 #include "lib/state.h"
 
-/*
- * Largest number of pages.  Limited, because the completion of the invalidation unmaps all pages in
- * one go, with softirqs disabled.
- */
+/* The completion of an invalidation unmaps all pages in one go, with softirqs disabled. */
 #define FMR_MAX_PAGES	1024U
 
 enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
 
-/**
- * struct dat_fmr - additional state of an LMR that requests bind to memory
- * @lmr: LMR
- * @sg: scatterlist with room for @max_pages entries
- * @max_pages: largest number of pages that the LMR can hold; constant
- * @mem: memory that @sg describes; lmr->mem points to this member while the LMR is bound
- * @renew_work: work that replaces a registration whose state is unknown
- *
- * Members that lmr->lock protects:
- *
- * @state: state, as in the diagram at the top of this file
- * @pending: number of queue entries for which dat_fmr_end() has not been called
- * @ep: EP whose send queue contains the bind; NULL when the bind has ended; only compared, never
- *	dereferenced
- * @lost: flag: the bind failed before it reached the device, but its invalidation is already in the
- *	queue
- * @broken: flag: the state of the registration is unknown, so @renew_work has to run
- * @registered: flag: the transport has a registration for the LMR; false if @renew_work has failed
- */
+/* An LMR that requests bind to memory. */
 struct dat_fmr {
 	struct dat_lmr		*lmr;
-	struct scatterlist	*sg;
+	struct scatterlist	*sg;		/* room for @max_pages entries */
 	u32			max_pages;
-	struct dat_kmem		mem;
-	struct work_struct	renew_work;
+	struct dat_kmem		mem;		/* of @sg; lmr->mem points here while bound */
+	struct work_struct	renew_work;	/* replaces a registration whose state is unknown */
 
 	/* Protected by lmr->lock. */
 	enum fmr_state		state;
-	u32			pending;
-	const struct dat_ep	*ep;
-	bool			lost;
-	bool			broken;
-	bool			registered;
+	u32			pending;	/* entries that await dat_fmr_end() */
+	const struct dat_ep	*ep;		/* EP of the queued bind; never dereferenced */
+	bool			lost;		/* the bind failed, its invalidation is queued */
+	bool			broken;		/* registration state unknown: @renew_work runs */
+	bool			registered;	/* false if @renew_work has failed */
 };
 
 static const u8 fmr_next[] = {
@@ -95,9 +73,7 @@ static void fmr_set_state(struct dat_lmr *lmr, enum fmr_state state)
 		lmr->fmr->state = state;
 }
 
-/*
- * Makes the LMR FREE and unmaps its memory.  The device must have no access to the memory any more.
- */
+/* The device must have no access to the memory any more. */
 static void fmr_release(struct dat_lmr *lmr)
 {
 	struct dat_fmr *fmr = lmr->fmr;
@@ -180,15 +156,9 @@ static const struct dat_lmr_kind fmr_kind = {
 	.free	= fmr_free,
 };
 
-/**
- * dat_lmr_create_fmr() - make an LMR without memory, which FMR requests can bind
- * @pz: protection zone
- * @max_pages: largest number of pages that the LMR can hold, at least 1
- * @user_data: user_data argument of dat_obj_alloc()
- *
- * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -EOPNOTSUPP if the device
- * has no registrations by work request; -E2BIG if @max_pages exceeds the limit of the device or
- * FMR_MAX_PAGES; -ENOMEM.
+/*
+ * Makes an LMR without memory, which FMR requests can bind.  May sleep.  Fails with -EOPNOTSUPP if
+ * the device has no registrations by work request, with -E2BIG if @max_pages exceeds a limit.
  */
 struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_data)
 {
@@ -209,12 +179,11 @@ struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_da
  * @lmr: LMR of dat_lmr_create_fmr()
  * @max: result: number of entries of the scatterlist
  *
- * The caller fills in the scatterlist and calls dat_fmr_bind().  If dat_fmr_bind() fails, or if the
- * caller then queues no entry, the caller must call dat_fmr_unclaim().
+ * The caller fills in the scatterlist and calls dat_fmr_bind().  If that fails, or if the caller
+ * then queues no entry, the caller must call dat_fmr_unclaim().
  *
  * Context: any but hard interrupt.  Return: the scatterlist, or an ERR_PTR: -EBUSY if the LMR is
- * not in the state FREE; -ENOENT if the LMR is being freed; -ENOMEM if renew_work could not make a
- * new registration.
+ * not FREE; -ENOENT if it is being freed; -ENOMEM if renew_work could not make a new registration.
  */
 struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max)
 {
@@ -261,18 +230,11 @@ static int fmr_map(struct dat_lmr *lmr, u32 nents, u64 start, u32 priv, struct d
 	return ret;
 }
 
-/**
- * dat_fmr_bind() - prepare the bind of an LMR to the memory in its scatterlist
- * @lmr: LMR from dat_fmr_claim(); gets a new lmr_context and new keys
- * @nents: number of entries in the scatterlist, at least 1
- * @start: address by which segments and peers refer to the first byte
- * @length: bytes
- * @priv: DAT_PRIV_* bits
- *
- * After a success the caller must call dat_fmr_queue() or dat_fmr_unclaim().
- *
- * Context: may sleep on some devices.  Return: 0; -EINVAL if the memory has holes; -E2BIG if the
- * memory has too many pages; or an error of the transport's mem_map() or lmr_map().
+/*
+ * Binds the LMR to the memory in its scatterlist.  The LMR gets a new lmr_context and new keys.
+ * Segments and peers refer to the first byte by the address @start.  After a success the caller
+ * must call dat_fmr_queue() or dat_fmr_unclaim().  May sleep on some devices.  Fails with -EINVAL
+ * if the memory has holes, with -E2BIG if it has too many pages, or with an error of the transport.
  */
 int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv)
 {
@@ -297,15 +259,9 @@ int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv
 	return 0;
 }
 
-/**
- * dat_fmr_queue() - prepare to queue the entry of a bind
- * @lmr: LMR for which dat_fmr_bind() has succeeded
- * @ep: endpoint whose send queue will get the entry
- *
- * The caller queues the entry before it drops ep->lock.  If the entry cannot be queued, the caller
- * calls dat_fmr_unqueue() before it drops ep->lock.
- *
- * Context: ep->lock held.
+/*
+ * Prepares to queue the entry of a bind.  The caller queues the entry, or calls dat_fmr_unqueue(),
+ * before it drops ep->lock.
  */
 void dat_fmr_queue(struct dat_lmr *lmr, const struct dat_ep *ep)
 {
@@ -331,8 +287,7 @@ void dat_fmr_unqueue(struct dat_lmr *lmr)
 }
 
 /*
- * Undoes dat_fmr_claim(), and also dat_fmr_bind() if the caller has called it.  The bind must not
- * be in a queue.
+ * Undoes dat_fmr_claim(), and dat_fmr_bind() if the caller has called it.  The bind is in no queue.
  */
 void dat_fmr_unclaim(struct dat_lmr *lmr)
 {
@@ -342,16 +297,10 @@ void dat_fmr_unclaim(struct dat_lmr *lmr)
 	dat_obj_unuse(&lmr->obj);
 }
 
-/**
- * dat_fmr_leave() - prepare to queue the entry of an invalidation
- * @lmr: LMR of dat_lmr_create_fmr()
- * @ep: endpoint whose send queue will get the entry
- *
- * After a success the caller queues the entry.  If the entry cannot be queued, the caller calls
- * dat_fmr_end().
- *
- * Context: ep->lock held.  Return: 0; -EINVAL if the LMR is not bound; -EBUSY if the bind is in the
- * queue of another EP; -ENOENT if the LMR is being freed.
+/*
+ * Prepares to queue the entry of an invalidation.  If the entry cannot be queued, the caller calls
+ * dat_fmr_end().  ep->lock is held.  Fails with -EINVAL if the LMR is not bound, with -EBUSY if the
+ * bind is in the queue of another EP, with -ENOENT if the LMR is being freed.
  */
 int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 {
@@ -376,8 +325,8 @@ int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 }
 
 /*
- * Returns the LMR of an FMR entry, or NULL if the entry is no FMR entry.  No reference is taken:
- * the entry's use keeps the LMR until dat_fmr_end().
+ * Returns the LMR of an FMR entry, or NULL for another entry.  The entry's use keeps the LMR until
+ * dat_fmr_end().
  */
 struct dat_lmr *dat_fmr_find(struct dat_ia *ia, const struct dat_wr *wr)
 {
@@ -408,10 +357,7 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 {
 	struct dat_fmr *fmr = lmr->fmr;
 
-	/*
-	 * If the bind has not ended, the invalidation reached the device before the bind and has
-	 * invalidated nothing.
-	 */
+	/* If the bind has not ended, the invalidation came first and has invalidated nothing. */
 	if (reached && fmr->ep)
 		fmr->broken = true;
 	else if (good || (fmr->lost && !reached))
@@ -422,14 +368,9 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 		fmr->broken = true;
 }
 
-/**
- * dat_fmr_end() - update the LMR after an FMR entry has completed or failed
- * @lmr: LMR of the entry
- * @op: enum dat_kop of the entry
- * @reached: true if the entry has reached the device
- * @status: enum dat_dto_status of the entry
- *
- * Context: any but hard interrupt.
+/*
+ * Updates the LMR of an FMR entry that has completed or failed.  @op: enum dat_kop; @reached: the
+ * entry has reached the device.  Context: any but hard interrupt.
  */
 void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status)
 {
@@ -449,8 +390,8 @@ void dat_fmr_end(struct dat_lmr *lmr, u8 op, bool reached, u8 status)
 }
 
 /*
- * Builds the transport's request for the FMR request in ep->wr.  Returns 0, or -EINVAL if ep->wr
- * names no LMR of the EP's protection zone.
+ * Builds the transport's request for the FMR request in ep->wr.  Fails with -EINVAL if ep->wr names
+ * no LMR of the EP's protection zone.
  */
 int dat_fmr_build(struct dat_conn *conn, union dat_send_wr *out)
 {

@@ -10,16 +10,7 @@
 #include "core/dat.h"
 #include "core/mem/lmr.h"
 
-/**
- * dat_kmem_of_pages() - describe memory by its pages
- * @dev: device that will access the memory
- * @pages: pages, in the order in which they make up the memory
- * @n: number of pages, at least 1
- * @offset: offset of the first byte in the first page
- * @length: bytes, at least 1
- *
- * Context: may sleep.  Return: the memory, not mapped for DMA; or ERR_PTR(-ENOMEM).
- */
+/* Describes memory by its pages.  @offset: of the first byte in the first page. */
 struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **pages,
 				   u32 n, u32 offset, u64 length)
 {
@@ -37,9 +28,8 @@ struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **page
 }
 
 /*
- * Copies the DMA addresses of a part of @from to @to.  The part begins at the byte @offset and has
- * @length bytes.  Both lists have @n entries.  Returns the number of entries used in @to, or
- * -EINVAL if @from is too short.
+ * Copies the DMA addresses of @length bytes from @offset in @from to @to; both lists have @n
+ * entries.  Returns the number of entries used in @to, or -EINVAL if @from is too short.
  */
 static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64 offset,
 		    u64 length)
@@ -66,15 +56,9 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 	return length ? -EINVAL : used;
 }
 
-/**
- * dat_kmem_of_dma() - describe memory by its DMA addresses; the consumer keeps the memory mapped
- * @sg: scatterlist that the consumer has mapped for the device
- * @n: number of entries that dma_map_sg() returned
- * @offset: offset of the first byte
- * @length: bytes, at least 1
- *
- * Context: may sleep.  Return: the memory, or an ERR_PTR: -EINVAL if @sg has fewer than @offset +
- * @length bytes; -ENOMEM.
+/*
+ * Describes memory that the consumer has mapped for the device, and keeps mapped.  @n: number of
+ * entries that dma_map_sg() returned.  Fails with -EINVAL if @sg is too short.
  */
 struct dat_kmem *dat_kmem_of_dma(struct scatterlist *sg, u32 n, u64 offset, u64 length)
 {
@@ -111,12 +95,7 @@ static u64 dma_bytes(const struct dat_kmem *mem)
 	return bytes;
 }
 
-/**
- * dat_kmem_clone() - make a second description of the same memory
- * @mem: memory, which must not be freed during the call
- *
- * Context: may sleep.  Return: the memory, not mapped for DMA; or ERR_PTR(-ENOMEM).
- */
+/* Describes the same memory once more, not mapped for DMA.  The caller keeps @mem. */
 struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem)
 {
 	struct scatterlist *sg, *to;
@@ -143,13 +122,6 @@ struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem)
 	return copy;
 }
 
-/**
- * dat_kmem_free() - unmap memory and free its description
- * @mem: memory from one of the functions above, or NULL
- * @dev: device for which the memory may be mapped
- *
- * Context: may sleep.
- */
 void dat_kmem_free(struct dat_kmem *mem, struct dat_dev *dev)
 {
 	if (!mem)
@@ -183,10 +155,7 @@ static void kmem_detach(struct dat_lmr *lmr)
 	lmr->mem = NULL;
 	spin_unlock_bh(&lmr->lock);
 	dev->ops->lmr_exit(lmr);
-	/*
-	 * The LMR is shut down before its device is removed, so @dev is valid while memory is
-	 * mapped.
-	 */
+	/* The LMR is shut down before its device is removed, so @dev is valid. */
 	if (mem)
 		dat_kmem_free(mem, dev);
 }
@@ -197,17 +166,10 @@ static const struct dat_lmr_kind kmem_kind = {
 	.detach	= kmem_detach,
 };
 
-/**
- * dat_lmr_create_kmem() - register memory of the kernel
- * @pz: protection zone
- * @mem: memory, not mapped for DMA; ownership passes to this function, even if it fails
- * @start: address by which segments and peers refer to the first byte
- * @length: bytes, not 0
- * @priv: DAT_PRIV_* bits
- * @user_data: user_data argument of dat_obj_alloc()
- *
- * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM; -ENOENT if the
- * protection zone is being freed; or an error of the transport's mem_map() or lmr_kernel().
+/*
+ * Registers memory of the kernel.  The ownership of @mem passes to this function, even if it fails.
+ * Segments and peers refer to the first byte by the address @start.  May sleep.  Fails with -ENOENT
+ * if the zone is being freed, or with an error of the transport's mem_map() or lmr_kernel().
  */
 struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64 start,
 				    u64 length, u32 priv, u64 user_data)

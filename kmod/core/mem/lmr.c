@@ -34,8 +34,8 @@ static bool lmr_table_has(struct dat_ia *ia, u32 index)
 
 /*
  * Grows ia->lmrs until the table has an entry for @index.  The table never shrinks.  The new table
- * is allocated before lmr_lock is taken: the allocation may wait until another thread has freed
- * memory, and a thread that frees an LMR takes lmr_lock, too.
+ * is allocated before lmr_lock is taken: the allocation may wait for another thread to free memory,
+ * and a thread that frees an LMR takes lmr_lock, too.
  */
 static int lmr_table_grow(struct dat_ia *ia, u32 index)
 {
@@ -49,7 +49,7 @@ static int lmr_table_grow(struct dat_ia *ia, u32 index)
 	spin_lock(&ia->lmr_lock);
 	old = lmr_table(ia);
 	if (lmr_table_has(ia, index)) {
-		/* Another thread has grown the table meanwhile: free the new table. */
+		/* Another thread has grown the table meanwhile. */
 		old = table;
 	} else {
 		if (old)
@@ -68,7 +68,7 @@ void dat_lmr_init_ia(struct dat_ia *ia)
 	ida_init(&ia->lmr_ids);
 }
 
-/* Frees ia->lmrs when the last reference to the IA has been dropped, so no lock is needed. */
+/* The last reference to the IA has been dropped, so no lock is needed. */
 void dat_lmr_release_ia(struct dat_ia *ia)
 {
 	kvfree(rcu_dereference_protected(ia->lmrs, true));
@@ -113,12 +113,7 @@ static void lmr_free_index(struct dat_lmr *lmr)
 	lmr->index = 0;
 }
 
-/**
- * dat_lmr_open() - make an LMR valid: give the LMR a new lmr_context
- * @lmr: invalid LMR, whose range and keys are set
- *
- * Context: any.
- */
+/* Gives an invalid LMR, whose range and keys are set, a new lmr_context.  Context: any. */
 void dat_lmr_open(struct dat_lmr *lmr)
 {
 	u32 gen = atomic_inc_return(&lmr->obj.ia->lmr_gen);
@@ -127,25 +122,16 @@ void dat_lmr_open(struct dat_lmr *lmr)
 	smp_store_release(&lmr->context, lmr->index | gen << DAT_LMR_INDEX_BITS);
 }
 
-/*
- * Makes an LMR invalid.  A thread that has already found the LMR may still use the range and the
- * keys.
- */
+/* Makes an LMR invalid.  A thread that has already found the LMR may still use range and keys. */
 void dat_lmr_close(struct dat_lmr *lmr)
 {
 	WRITE_ONCE(lmr->context, 0);
 }
 
-/**
- * dat_lmr_make() - make an LMR
- * @ia: IA of @pz
- * @pz: protection zone; NULL for the reserved LMR, which is valid in all zones
- * @param: parameters of the LMR
- *
- * If @param->length is 0, the new LMR is invalid and its lmr_context is 0.
- *
- * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM; -ENOENT if the
- * protection zone is being freed; or an error of @param->kind->attach().
+/*
+ * Makes an LMR.  If param->length is 0, the LMR is invalid: its lmr_context is 0.  @pz is NULL for
+ * the reserved LMR, which is valid in all zones.  May sleep.  Fails with -ENOENT if the zone is
+ * being freed, or with an error of param->kind->attach().
  */
 struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
 			     const struct dat_lmr_param *param)
@@ -212,15 +198,12 @@ static const struct dat_lmr_kind user_kind = {
 };
 
 /**
- * dat_lmr_create() - register memory of the current process
+ * dat_lmr_create() - register memory of the current process, and pin its pages
  * @pz: protection zone
  * @start: address of the first byte
  * @length: bytes, not 0
  * @priv: DAT_PRIV_* bits
- * @cookie: DAT_LMR_COOKIE bytes by which several processes name shared memory; NULL for other
- *	memory
- *
- * The registration pins pages of current->mm.
+ * @cookie: name of shared memory, DAT_LMR_COOKIE bytes; or NULL
  *
  * Context: between dat_ia_pin_begin() and dat_ia_pin_end(); may sleep.  Return: the LMR with a
  * reference, or an ERR_PTR: -EFAULT if a page is not mapped, or is read-only although @priv allows
@@ -238,10 +221,7 @@ struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 pri
 	return dat_lmr_make(pz->obj.ia, pz, &param);
 }
 
-/*
- * The reserved LMR has no registration, because pz->dma_key gives access to all DMA addresses; see
- * resolve() in wr.c.
- */
+/* No registration: pz->dma_key gives access to all DMA addresses; see resolve() in wr.c. */
 static int reserved_attach(struct dat_lmr *lmr, const void *arg)
 {
 	return 0;
@@ -257,13 +237,7 @@ const struct dat_lmr_kind dat_lmr_reserved_kind = {
 	.detach	= reserved_detach,
 };
 
-/**
- * dat_lmr_create_reserved() - make the reserved LMR, which covers all DMA addresses
- * @ia: IA of a kernel consumer, whose DMA addresses are trusted
- * @user_data: user_data argument of dat_obj_alloc()
- *
- * Context: may sleep.  Return: the LMR with a reference, or an ERR_PTR: -ENOMEM.
- */
+/* Covers all DMA addresses: @ia is of a kernel consumer, whose addresses are trusted. */
 struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data)
 {
 	struct dat_lmr_param param = {
@@ -294,15 +268,11 @@ static void lmr_release(struct dat_obj *obj)
 		lmr->kind->free(lmr);
 }
 
-/**
- * dat_lmr_sync() - sync caches, so that CPU and device see the same content of kernel memory
- * @ia: interface adapter; the caller keeps its device from being removed
- * @seg: segment to sync
- * @for_cpu: true: make writes of the device visible to the CPU; false: make writes of the CPU
- *	visible to the device
- *
- * Context: any but hard interrupt.  Return: 0, or -EACCES if @seg names no valid LMR or exceeds the
- * LMR's range.
+/*
+ * Syncs the caches for kernel memory: makes writes of the device visible to the CPU, or, without
+ * @for_cpu, writes of the CPU to the device.  The caller keeps the device from being removed.
+ * Context: any but hard interrupt.  Fails with -EACCES if @seg names no valid LMR or exceeds its
+ * range.
  */
 int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
 {

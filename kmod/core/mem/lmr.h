@@ -17,32 +17,19 @@ struct dat_share;
 struct dat_wr;
 union dat_send_wr;
 
-/**
- * struct dat_pz - protection zone
- * @obj: base object; its users are LMRs, RMRs, SRQs and EPs
- * @dma_key: lkey for segments of ia->reserved, whose addresses are DMA addresses
- * @rmr_lock: lock of @windows
- * @windows: tree of the RMR bindings in effect, by rkey; contains no binding without an rkey
- */
 struct dat_pz {
-	struct dat_obj		obj;
-	u32			dma_key;
+	struct dat_obj		obj;		/* users: LMRs, RMRs, SRQs and EPs */
+	u32			dma_key;	/* lkey for segments of ia->reserved */
 	spinlock_t		rmr_lock;	/* windows */
-	struct rb_root		windows;
+	struct rb_root		windows;	/* bindings in effect, by rkey; only with an rkey */
 };
 
-/**
- * struct dat_kmem - kernel memory that a device can access
- * @sgt: pages and their DMA addresses; only DMA addresses if @foreign is set
- * @dir: direction of the DMA mapping
- * @mapped: flag: the driver has mapped @sgt for DMA, and has to unmap @sgt
- * @foreign: flag: the consumer has mapped the memory for DMA, and does the cache syncs
- */
+/* Kernel memory that a device can access. */
 struct dat_kmem {
-	struct sg_table		sgt;
+	struct sg_table		sgt;		/* only DMA addresses if @foreign */
 	enum dma_data_direction	dir;
-	bool			mapped;
-	bool			foreign;
+	bool			mapped;		/* the driver has mapped @sgt, and unmaps it */
+	bool			foreign;	/* the consumer maps the memory, and syncs caches */
 };
 
 /**
@@ -102,27 +89,13 @@ struct dat_lmr {
 	struct dat_fmr		*fmr;
 };
 
-/**
- * struct dat_lmr_table - LMRs by index
- * @rcu: head for the deferred free, once a longer table has replaced this one
- * @size: number of entries
- * @lmr: array of LMRs; NULL for an unused index
- */
 struct dat_lmr_table {
-	struct rcu_head		rcu;
+	struct rcu_head		rcu;		/* frees the table after a longer one replaced it */
 	u32			size;
-	struct dat_lmr __rcu	*lmr[];
+	struct dat_lmr __rcu	*lmr[];		/* NULL for an unused index */
 };
 
-/**
- * struct dat_lmr_param - parameters of a new LMR
- * @kind: kind of memory
- * @start: address of the first byte in the owner's address space
- * @length: bytes
- * @priv: DAT_PRIV_* bits
- * @arg: second argument of @kind->attach()
- * @user_data: user_data argument of dat_obj_alloc()
- */
+/* Parameters of a new LMR, as in struct dat_lmr; @arg is for @kind->attach(). */
 struct dat_lmr_param {
 	const struct dat_lmr_kind *kind;
 	u64			start;
@@ -155,14 +128,11 @@ extern const struct dat_lmr_kind dat_lmr_reserved_kind;
 
 static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u64 len)
 {
-	/* If @addr is below the start, the unsigned difference is huge, so the comparison fails. */
+	/* For @addr below the start the difference wraps, so the comparison fails. */
 	return len <= lmr->length && addr - lmr->start <= lmr->length - len;
 }
 
-/*
- * Returns the LMR whose lmr_context is @context, or NULL.  The caller holds rcu_read_lock() or has
- * disabled softirqs.
- */
+/* Returns the valid LMR with this lmr_context, or NULL.  Context: RCU, or softirqs disabled. */
 static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 context)
 {
 	struct dat_lmr_table *table = rcu_dereference_check(ia->lmrs, rcu_read_lock_bh_held());

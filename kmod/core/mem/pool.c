@@ -21,30 +21,18 @@
 
 #define DAT_CHUNK_MIN	SZ_64K
 #define DAT_CHUNK_MAX	SZ_2M
-/*
- * Granularity of slices.  Slices share no cache line, because the driver and the process write to
- * them on different CPUs.
- */
+/* Slices share no cache line: the driver and the process write to them on different CPUs. */
 #define DAT_SLICE_UNIT	64
 
-/**
- * struct dat_chunk - pages that a process maps with one mmap() call
- * @pool: pool to which the chunk belongs
- * @node: entry in pool->chunks
- * @id: index in pool->ids
- * @region: pages
- * @units: number of units of DAT_SLICE_UNIT bytes in @region
- * @free: number of units that belong to no slice
- * @taken: bitmap of the units; a set bit marks a unit that belongs to a slice
- */
+/* Pages that a process maps with one mmap() call. */
 struct dat_chunk {
 	struct dat_pool		*pool;
-	struct list_head	node;
-	u32			id;
+	struct list_head	node;		/* in pool->chunks */
+	u32			id;		/* index in pool->ids */
 	struct dat_region	region;
-	u32			units;
-	u32			free;
-	unsigned long		*taken;
+	u32			units;		/* of DAT_SLICE_UNIT bytes */
+	u32			free;		/* units that belong to no slice */
+	unsigned long		*taken;		/* bitmap of the units that belong to a slice */
 };
 
 void dat_pool_init(struct dat_pool *pool, enum dat_map_kind kind)
@@ -55,10 +43,7 @@ void dat_pool_init(struct dat_pool *pool, enum dat_map_kind kind)
 	xa_init_flags(&pool->ids, XA_FLAGS_ALLOC1);
 }
 
-/**
- * dat_pool_exit() - release a pool
- * @pool: pool; all its slices have been freed, and so all its chunks are freed, too
- */
+/* All slices have been freed, and so all chunks are freed, too. */
 void dat_pool_exit(struct dat_pool *pool)
 {
 	xa_destroy(&pool->ids);
@@ -80,7 +65,7 @@ static int chunk_alloc_pages(struct dat_chunk *c, size_t size)
 	return -ENOMEM;
 }
 
-/* Returns a new chunk with room for @size bytes, or an ERR_PTR.  The caller holds pool->lock. */
+/* Returns a new chunk with room for @size bytes.  The caller holds pool->lock. */
 static struct dat_chunk *chunk_create(struct dat_pool *pool, size_t size)
 {
 	struct dat_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
@@ -95,8 +80,7 @@ static struct dat_chunk *chunk_create(struct dat_pool *pool, size_t size)
 	if (ret)
 		goto err_free;
 	/*
-	 * Allocate ids cyclically, so that no mmap() offset is reused soon: a process may identify
-	 * its mappings by their offsets.
+	 * A process may identify its mappings by their offsets, so no mmap() offset is reused soon.
 	 */
 	ret = xa_alloc_cyclic(&pool->ids, &c->id, c, DAT_ID_LIMIT, &pool->next_id,
 			      GFP_KERNEL_ACCOUNT);
@@ -114,10 +98,7 @@ err_free:
 	return ERR_PTR(-ENOMEM);
 }
 
-/*
- * Frees a chunk.  The caller holds pool->lock.  If a process still maps the chunk, the mapping
- * keeps the pages.
- */
+/* The caller holds pool->lock.  If a process still maps the chunk, the mapping keeps the pages. */
 static void chunk_destroy(struct dat_chunk *c)
 {
 	c->pool->bytes -= dat_mmap_size(&c->region);
@@ -128,10 +109,7 @@ static void chunk_destroy(struct dat_chunk *c)
 	kfree(c);
 }
 
-/*
- * Returns a chunk that has @n free units in a row, or an ERR_PTR.  Sets *@at to the index of the
- * first of these units.  The caller holds pool->lock.
- */
+/* Returns a chunk that has @n free units in a row, from *@at.  The caller holds pool->lock. */
 static struct dat_chunk *pool_find(struct dat_pool *pool, u32 n, unsigned long *at)
 {
 	struct dat_chunk *c;
@@ -147,16 +125,9 @@ static struct dat_chunk *pool_find(struct dat_pool *pool, u32 n, unsigned long *
 	return chunk_create(pool, (size_t)n * DAT_SLICE_UNIT);
 }
 
-/**
- * dat_slice_alloc() - allocate memory that the process can map
- * @pool: pool
- * @size: number of bytes, not 0; a caller passes SIZE_MAX if its computation of the size overflowed
- * @slice: result
- *
- * The memory is zeroed.  If a new chunk is needed, the chunk is charged to the memory cgroup of the
- * caller.
- *
- * Context: may sleep.  Return: 0, -ENOMEM.
+/*
+ * Allocates zeroed memory that the process can map.  May sleep.  A caller passes SIZE_MAX if its
+ * computation of the size overflowed.  A new chunk is charged to the caller's memory cgroup.
  */
 int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice)
 {
@@ -187,12 +158,7 @@ int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice)
 	return 0;
 }
 
-/**
- * dat_slice_free() - free the memory of a slice
- * @slice: allocated or empty slice; empty on return
- *
- * Context: may sleep.
- */
+/* Frees the memory of @slice, which may be empty, and is empty on return.  May sleep. */
 void dat_slice_free(struct dat_slice *slice)
 {
 	u32 n = DIV_ROUND_UP(slice->size, DAT_SLICE_UNIT);
@@ -212,26 +178,20 @@ void dat_slice_free(struct dat_slice *slice)
 	*slice = (struct dat_slice) {};
 }
 
-/* Returns the mmap() offset of the chunk that contains an allocated slice. */
+/* The mmap() offset of the slice's chunk. */
 u64 dat_slice_offset(const struct dat_slice *slice)
 {
 	return dat_mmap_place(slice->chunk->id, slice->chunk->pool->kind);
 }
 
-/* Returns the size of the chunk that contains an allocated slice, in bytes. */
 u64 dat_slice_map_size(const struct dat_slice *slice)
 {
 	return dat_mmap_size(&slice->chunk->region);
 }
 
-/**
- * dat_pool_map() - map a chunk into a process
- * @pool: pool
- * @id: id of the chunk, untrusted
- * @vma: mapping
- *
- * Context: mmap_lock held.  Return: 0; -ENOENT if the pool has no chunk with this id; or an error
- * of dat_region_map().
+/*
+ * Maps a chunk into a process.  @id is untrusted.  Context: mmap_lock held.  Fails with -ENOENT if
+ * the pool has no such chunk, or with an error of dat_region_map().
  */
 int dat_pool_map(struct dat_pool *pool, u32 id, struct vm_area_struct *vma)
 {
@@ -246,7 +206,7 @@ int dat_pool_map(struct dat_pool *pool, u32 id, struct vm_area_struct *vma)
 	return ret;
 }
 
-/* Writes the number of chunks and the sizes of a pool as fields of an fdinfo line. */
+/* Fields of an fdinfo line. */
 void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
 {
 	struct dat_chunk *c;
@@ -259,14 +219,10 @@ void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
 	mutex_unlock(&pool->lock);
 }
 
-/**
- * dat_step_begin() - begin a step in the replacement of a ring
- * @next: memory of the prepared ring; empty if no ring is prepared
- * @generation: generation number of the ring that was prepared last; PREPARE increments it
- * @step: step; PREPARE sets step->generation
- *
- * Context: ia->resize_lock held.  Return: 0, or -ESTALE if @step commits or cancels a generation
- * that is not prepared.
+/*
+ * Begins a step in the replacement of a ring.  @next: memory of the prepared ring, or empty.
+ * @generation: of the ring that was prepared last.  Context: ia->resize_lock held.  Fails with
+ * -ESTALE if @step commits or cancels a generation that is not prepared.
  */
 int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step)
 {

@@ -17,7 +17,7 @@ struct dat_chunk;
 struct seq_file;
 struct vm_area_struct;
 
-/* Kinds of mapping.  The page offset of an mmap() call contains the kind in its low bits. */
+/* Kinds of mapping; see DAT_REGION_KIND_BITS. */
 enum dat_map_kind {
 	DAT_MAP_DOORBELL	= 0,
 	DAT_MAP_SUBMIT		= 1,	/* chunks that the process writes */
@@ -25,37 +25,22 @@ enum dat_map_kind {
 	/* values 5 to 8 belong to /dev/rsm */
 };
 
-/**
- * struct dat_pool - all chunks of one kind that an IA has
- * @lock: lock of all members below, and of the chunks
- * @kind: kind of mapping; constant
- * @chunks: list of struct dat_chunk, the newest first
- * @ids: the same chunks, indexed by id
- * @next_id: id at which the search for a free id begins
- * @bytes: total size of all chunks
- * @used: total size of all slices
- */
+/* All chunks of one kind that an IA has. */
 struct dat_pool {
-	struct mutex		lock;		/* all members below */
-	enum dat_map_kind	kind;
-	struct list_head	chunks;
-	struct xarray		ids;
-	u32			next_id;
-	size_t			bytes;
-	size_t			used;
+	struct mutex		lock;		/* all members below, and the chunks */
+	enum dat_map_kind	kind;		/* constant */
+	struct list_head	chunks;		/* the newest first */
+	struct xarray		ids;		/* the same chunks, by id */
+	u32			next_id;	/* where the search for a free id begins */
+	size_t			bytes;		/* total size of all chunks */
+	size_t			used;		/* total size of all slices */
 };
 
-/**
- * struct dat_slice - part of a chunk that belongs to one object
- * @chunk: chunk that contains the slice; NULL if the slice is empty
- * @va: kernel address of the first byte
- * @start: offset of the first byte in the chunk
- * @size: number of bytes
- */
+/* Part of a chunk that belongs to one object. */
 struct dat_slice {
-	struct dat_chunk	*chunk;
+	struct dat_chunk	*chunk;		/* NULL if the slice is empty */
 	void			*va;
-	u32			start;
+	u32			start;		/* offset in the chunk */
 	u32			size;
 };
 
@@ -69,24 +54,19 @@ void dat_slice_free(struct dat_slice *slice);
 u64 dat_slice_offset(const struct dat_slice *slice);
 u64 dat_slice_map_size(const struct dat_slice *slice);
 
-/**
- * struct dat_step - one step in the replacement of a ring
- * @what: kind of step
- * @generation: generation number of the prepared ring; an output of PREPARE, an input of COMMIT and
- *	CANCEL
- */
+/* One step in the replacement of a ring. */
 struct dat_step {
 	enum dat_ring_step	what;
-	u32			generation;
+	u32			generation;	/* output of PREPARE, input of COMMIT and CANCEL */
 };
 
-/* Returns true if the step allocates a new ring. */
+/* The step allocates a new ring. */
 static inline bool dat_step_makes(const struct dat_step *step)
 {
 	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_PREPARE;
 }
 
-/* Returns true if the step puts the new ring into use. */
+/* The step puts the new ring into use. */
 static inline bool dat_step_uses(const struct dat_step *step)
 {
 	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_COMMIT;

@@ -21,17 +21,12 @@
 #include "core/mem/rmr.h"
 #include "core/trace.h"
 
-/*
- * Largest number of prepared bindings of an RMR.  Each has a registration, but the rdma cgroup
- * charges only for the RMR itself.
- */
+/* Each prepared binding has a registration, but the rdma cgroup charges only for the RMR itself. */
 #define RMR_MAX_PREPARED	64
 
-/**
- * dat_binding_free() - end the registration of a binding and free the binding
- * @b: binding that is in no list, and whose registration is not in progress; or NULL
- *
- * Context: may sleep.  On return the rkey of the binding gives no access.
+/*
+ * @b is NULL, or is in no list and has no registration in progress.  May sleep.  On return the rkey
+ * gives no access.
  */
 void dat_binding_free(struct dat_binding *b)
 {
@@ -53,10 +48,7 @@ static void bindings_free(struct list_head *list)
 		dat_binding_free(b);
 }
 
-/*
- * Checks whether an LMR allows a binding.  DAT_PRIV_REMOTE_READ needs no check, because every LMR
- * allows local read.
- */
+/* DAT_PRIV_REMOTE_READ needs no check, because every LMR allows local read. */
 static int binding_check(const struct dat_rmr *rmr, const struct dat_lmr *lmr, u32 priv,
 			 u64 addr, u64 length)
 {
@@ -80,8 +72,7 @@ static int binding_make(struct dat_binding *b)
 			return -ENOENT;
 		b->in_effect = true;
 		/*
-		 * Refuse the reserved LMR, which has no memory, and an LMR of dat_lmr_create_fmr(),
-		 * whose memory may be invalidated.
+		 * The reserved LMR has no memory; that of dat_lmr_create_fmr() may be invalidated.
 		 */
 		if (!lmr->mem || lmr->fmr)
 			return -EOPNOTSUPP;
@@ -91,8 +82,7 @@ static int binding_make(struct dat_binding *b)
 
 /*
  * Adds a binding to rmr->prepared.  From then on an entry in a send queue may carry out and free
- * the binding.  Returns 0, -ENOENT if the RMR is shut down, or -ENOMEM if the RMR has
- * RMR_MAX_PREPARED bindings.
+ * the binding.
  */
 static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 {
@@ -102,7 +92,7 @@ static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 	if (rmr->dead)
 		goto out;
 	ret = -ENOMEM;
-	/* window_drop() adds a binding beyond the limit. */
+	/* window_drop() may have added bindings beyond the limit. */
 	if (rmr->nprepared >= RMR_MAX_PREPARED)
 		goto out;
 	/* Skip 0, so that a queue entry with ticket 0 names no binding. */
@@ -118,10 +108,7 @@ out:
 	return ret;
 }
 
-/*
- * Frees the bindings that rmr_forget() has dropped.  rmr_forget() runs under a spinlock, where a
- * binding cannot be freed.
- */
+/* Frees the bindings that rmr_forget() has dropped under a spinlock, where none can be freed. */
 static void rmr_purge(struct dat_rmr *rmr)
 {
 	struct dat_binding *b, *next;
@@ -142,13 +129,7 @@ static void rmr_purge_work(struct work_struct *work)
 	rmr_purge(container_of(work, struct dat_rmr, purge_work));
 }
 
-/**
- * dat_rmr_create() - make a remote memory region
- * @pz: protection zone
- * @user_data: owner field of the events for binds of the RMR
- *
- * Context: may sleep.  Return: the RMR with a reference, or an ERR_PTR.
- */
+/* @user_data: owner field of the events for binds of the RMR. */
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
 {
 	struct dat_rmr *rmr = dat_obj_alloc(pz->obj.ia, DAT_OBJ_RMR, user_data);
@@ -191,10 +172,10 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 	struct dat_binding *b;
 	int ret = 0;
 
-	/* The use keeps @rmr from being freed, so its protection zone also stays. */
+	/* The use keeps @rmr and its protection zone from being freed. */
 	if (dat_obj_use(&rmr->obj))
 		return -ENOENT;
-	/* Free dropped bindings now, so that they do not count against RMR_MAX_PREPARED. */
+	/* Dropped bindings must not count against RMR_MAX_PREPARED. */
 	rmr_purge(rmr);
 	b = kzalloc(rmr->obj.ia->dev->ops->binding_size, GFP_KERNEL_ACCOUNT);
 	if (!b) {
@@ -245,7 +226,7 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 	return NULL;
 }
 
-/* Drops a binding in rmr->prepared.  Freeing a binding may sleep, so purge_work frees it later. */
+/* Freeing a binding may sleep, so purge_work frees it later. */
 static void rmr_forget(struct dat_rmr *rmr, struct dat_binding *b)
 {
 	lockdep_assert_held(&rmr->lock);
@@ -253,10 +234,7 @@ static void rmr_forget(struct dat_rmr *rmr, struct dat_binding *b)
 	queue_work(dat_wq, &rmr->purge_work);
 }
 
-/*
- * Takes a use of the binding's LMR, if any.  Returns false if the LMR was freed after the binding
- * was prepared.
- */
+/* Takes a use of the binding's LMR.  Returns false if the LMR was freed after the preparation. */
 static bool binding_begin(struct dat_binding *b)
 {
 	if (b->lmr && !b->in_effect)
@@ -264,16 +242,11 @@ static bool binding_begin(struct dat_binding *b)
 	return b->in_effect || !b->lmr;
 }
 
-/**
- * dat_rmr_take() - take the prepared binding that a queue entry names
- * @rmr: region
- * @pz: protection zone of the EP to whose queue the entry was posted
- * @ticket: ticket of the binding, from dat_rmr_bind()
- *
- * The caller must keep @pz from being freed until the binding is carried out or freed.
- *
- * Context: any but hard interrupt.  Return: the binding, owned by the caller; NULL if there is no
- * such binding, or if its LMR was freed.
+/*
+ * Takes the prepared binding that a queue entry names.  @pz: protection zone of the EP to whose
+ * queue the entry was posted.  The caller owns the binding, and keeps @pz from being freed until
+ * the binding is carried out or freed.  Context: any but hard interrupt.  Returns NULL if there is
+ * no such binding, or if its LMR was freed.
  */
 struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket)
 {
@@ -307,7 +280,6 @@ static int binding_compare(struct rb_node *node, const struct rb_node *other)
 	return binding_compare_key(&rb_entry(node, struct dat_binding, in_pz)->rkey, other);
 }
 
-/* Returns the binding in effect that has this rkey, or NULL. */
 static struct dat_binding *window_find(struct dat_pz *pz, u32 rkey)
 {
 	struct rb_node *node;
@@ -335,13 +307,10 @@ static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
 	return old;
 }
 
-/**
- * dat_rmr_carry_out() - put a binding into effect and free the previous binding
- * @rmr: region
- * @b: registered binding from dat_rmr_take(); ownership passes to this function
- *
- * Context: may sleep.  Return: DAT_ST_SUCCESS; or DAT_ST_RMR_FAILED if the RMR is shut down: then
- * @b is freed.  On return the rkey of the freed binding gives no access.
+/*
+ * Puts a registered binding from dat_rmr_take() into effect and frees the previous binding.  Takes
+ * ownership of @b.  May sleep.  On return the rkey of the freed binding gives no access.  If the
+ * RMR is shut down, frees @b and returns DAT_ST_RMR_FAILED.
  */
 u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
 {
@@ -358,14 +327,9 @@ u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
 	return old == b ? DAT_ST_RMR_FAILED : DAT_ST_SUCCESS;
 }
 
-/**
- * dat_rmr_forget() - drop a prepared binding that no queue entry will carry out
- * @rmr: region
- * @ticket: ticket of the binding, from dat_rmr_bind()
- *
- * purge_work ends the registration later.
- *
- * Context: any but hard interrupt.
+/*
+ * Drops a prepared binding that no queue entry will carry out; purge_work ends its registration
+ * later.  Context: any but hard interrupt.
  */
 void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 {
@@ -379,7 +343,7 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 }
 
 /*
- * Ends a binding in effect whose rkey the device has invalidated.  Ends the use of its LMR at once;
+ * Ends a binding whose rkey the device has invalidated.  The use of the LMR ends at once;
  * purge_work frees the rest later.
  */
 static void window_drop(struct dat_pz *pz, struct dat_binding *b)
@@ -397,12 +361,9 @@ static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 	spin_unlock(&rmr->lock);
 }
 
-/**
- * dat_rmr_invalidated() - end the binding whose rkey a peer has invalidated
- * @pz: protection zone of the endpoint
- * @rkey: rkey that the device has invalidated
- *
- * Context: any but hard interrupt.  Return: false if no binding in effect in @pz has this rkey.
+/*
+ * Ends the binding whose rkey a peer has invalidated.  Context: any but hard interrupt.  Returns
+ * false if no binding in effect in @pz has this rkey.
  */
 bool dat_rmr_invalidated(struct dat_pz *pz, u32 rkey)
 {
@@ -419,8 +380,8 @@ bool dat_rmr_invalidated(struct dat_pz *pz, u32 rkey)
 static int window_sge(const struct dat_binding *b, const struct dat_sge *seg, struct ib_sge *out)
 {
 	/*
-	 * An RDMA read writes its data to the memory with the lkey of the binding.  The
-	 * registration of a binding allows local write only if the binding allows remote write.
+	 * An RDMA read writes with the lkey of the binding, whose registration allows local write
+	 * only if the binding allows remote write.
 	 */
 	if (!(b->priv & DAT_PRIV_REMOTE_WRITE))
 		return -EACCES;
@@ -430,14 +391,10 @@ static int window_sge(const struct dat_binding *b, const struct dat_sge *seg, st
 	return 0;
 }
 
-/**
- * dat_rmr_to_sge() - convert a segment in a bound RMR to an SGE for an RDMA read
- * @pz: protection zone of the endpoint
- * @seg: segment; seg->lmr is the rkey of the RMR
- * @out: result
- *
- * Context: any but hard interrupt.  Return: 0; -EACCES if no binding in effect in @pz has the rkey,
- * or if the binding does not allow remote write; -ERANGE if the segment exceeds the binding.
+/*
+ * Converts a segment in a bound RMR to the SGE of an RDMA read; seg->lmr is the rkey of the RMR.
+ * Context: any but hard interrupt.  Fails with -EACCES if no binding in effect in @pz has the rkey,
+ * or if it allows no remote write; with -ERANGE if the segment exceeds the binding.
  */
 int dat_rmr_to_sge(struct dat_pz *pz, const struct dat_sge *seg, struct ib_sge *out)
 {
@@ -451,13 +408,7 @@ int dat_rmr_to_sge(struct dat_pz *pz, const struct dat_sge *seg, struct ib_sge *
 	return ret;
 }
 
-/**
- * dat_rmr_query() - read the binding of an RMR that is in effect
- * @rmr: region
- * @state: result
- *
- * Context: any but hard interrupt.
- */
+/* Reads the binding in effect.  Context: any but hard interrupt. */
 void dat_rmr_query(struct dat_rmr *rmr, struct dat_rmr_state *state)
 {
 	const struct dat_binding *b;

@@ -44,41 +44,22 @@ struct dat_binding {
 	u32			rkey;
 };
 
-/**
- * struct dat_rmr - remote memory region
- * @obj: base object
- * @pz: protection zone, held with dat_obj_use()
- * @lock: lock of all members from @bound to @dead
- * @bound: binding in effect, or NULL; a writer holds pz->rmr_lock as well
- * @prepared: list of the bindings that wait for their queue entry, and of the dropped bindings that
- *	@purge_work will free
- * @nprepared: number of entries of @prepared
- * @ticket: ticket of the binding that was prepared last
- * @dead: flag: the RMR is shut down
- * @purge_work: work that frees the dropped bindings, whose ticket is 0; not protected by @lock
- */
+/* A remote memory region. */
 struct dat_rmr {
 	struct dat_obj		obj;
-	struct dat_pz		*pz;
+	struct dat_pz		*pz;		/* held with dat_obj_use() */
 	spinlock_t		lock;		/* bound to dead */
-	struct dat_binding	*bound;
-	struct list_head	prepared;
+	struct dat_binding	*bound;		/* in effect; writers hold pz->rmr_lock, too */
+	struct list_head	prepared;	/* wait for a queue entry or @purge_work */
 	u32			nprepared;
-	u32			ticket;
-	bool			dead;
-	struct work_struct	purge_work;
+	u32			ticket;		/* of the binding that was prepared last */
+	bool			dead;		/* the RMR is shut down */
+	struct work_struct	purge_work;	/* frees dropped bindings, whose ticket is 0 */
 };
 
 DAT_OBJ_CAST(rmr)
 
-/**
- * struct dat_rmr_state - present binding of an RMR, as dat_rmr_query() returns it
- * @context: lmr_context of the bound LMR, or 0 if the RMR is unbound
- * @addr: address of the first byte of the bound memory
- * @length: bytes
- * @priv: DAT_PRIV_REMOTE_* bits
- * @rkey: key for access by peers
- */
+/* The binding in effect, as dat_rmr_query() returns it; @context is 0 if there is none. */
 struct dat_rmr_state {
 	u32	context;
 	u64	addr;

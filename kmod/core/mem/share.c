@@ -43,18 +43,12 @@ struct share_id {
 	u64		length;
 };
 
-/**
- * struct dat_share - a name in use, and its memory
- * @node: entry in the hash table shares; protected by share_lock
- * @users: number of LMRs with this name; protected by share_lock
- * @key: cookie, device, network namespace and user
- * @id: memory to which the name refers; id.path has a reference
- */
+/* A name in use, and its memory. */
 struct dat_share {
-	struct rhash_head	node;
-	unsigned int		users;
+	struct rhash_head	node;		/* in shares; under share_lock */
+	unsigned int		users;		/* LMRs with this name; under share_lock */
 	struct share_key	key;
-	struct share_id		id;
+	struct share_id		id;		/* id.path has a reference */
 };
 
 static const struct rhashtable_params share_params = {
@@ -64,16 +58,13 @@ static const struct rhashtable_params share_params = {
 	.automatic_shrinking	= true,
 };
 
-/* Returns the offset in the file of the byte at address @at, in units of PAGE_SIZE. */
+/* The offset in the file of the byte at @at, in units of PAGE_SIZE. */
 static pgoff_t share_pgoff(const struct vm_area_struct *vma, u64 at)
 {
 	return vma->vm_pgoff + ((at - vma->vm_start) >> PAGE_SHIFT);
 }
 
-/*
- * Returns true for a shared mapping of a regular file.  A device file is refused, because a device
- * may show different memory through the same inode.
- */
+/* A regular file only: a device may show different memory through the same inode. */
 static bool share_good(const struct vm_area_struct *vma)
 {
 	return vma && vma->vm_file && vma->vm_flags & VM_SHARED &&
@@ -81,8 +72,8 @@ static bool share_good(const struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if [start, start + length) is a shared mapping of one contiguous range of a regular
- * file.  Sets *@id.
+ * Succeeds, and sets *@id, if the range is a shared mapping of one contiguous range of a regular
+ * file.
  */
 static bool share_identify_locked(struct mm_struct *mm, u64 start, u64 length,
 				  struct share_id *id)
@@ -132,8 +123,8 @@ static bool share_is(const struct dat_share *share, const struct share_id *id)
 }
 
 /*
- * Adds a user to the name in spare->key and returns the name.  Inserts @spare if the name is not in
- * use.  Returns -EEXIST if the name refers to other memory than @id, or -ENOMEM.
+ * Adds a user to the name in spare->key.  Inserts @spare if the name is not in use.  Fails with
+ * -EEXIST if the name refers to other memory than @id.
  */
 static struct dat_share *share_use(const struct share_id *id, struct dat_share *spare)
 {
@@ -161,13 +152,10 @@ static struct dat_share *share_use(const struct share_id *id, struct dat_share *
  * @ia: IA whose device and network namespace the name belongs to; must exist until dat_share_put()
  * @start: address of the first byte
  * @length: number of bytes, not 0; start + length does not overflow
- * @cookie: the name: DAT_LMR_COOKIE bytes
+ * @cookie: the name: DAT_LMR_COOKIE bytes; belongs to the caller's effective user
  *
- * The name also belongs to the caller's effective user.
- *
- * Context: may sleep; takes mmap_lock.  Return: the name, which the caller releases with
- * dat_share_put(); or an ERR_PTR: -EEXIST if the memory is no shared mapping of one regular file,
- * or if the name refers to other memory; -ENOMEM.
+ * Context: may sleep; takes mmap_lock.  Return: the name, or an ERR_PTR: -EEXIST if the memory is
+ * no shared mapping of one regular file, or if the name refers to other memory; -ENOMEM.
  */
 struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
 				const u8 *cookie)
