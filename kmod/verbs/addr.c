@@ -44,9 +44,7 @@ static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct ne
 	return NULL;
 }
 
-/*
- * Returns the network interface of a port, or NULL.  The caller drops the reference by dev_put().
- */
+/* Returns the network interface of a port.  The caller drops the reference by dev_put(). */
 static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port,
 				     const struct net *net)
 {
@@ -78,8 +76,7 @@ static bool dev_has_gids(struct ib_device *ibdev, u32 port)
 }
 
 /*
- * Returns true if the network interface of GID @i is in @net.  With RoCE, each GID belongs to a
- * network interface.
+ * With RoCE, each GID belongs to a network interface.  Returns true if that of GID @i is in @net.
  */
 static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struct net *net)
 {
@@ -97,7 +94,7 @@ static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struc
 	return ours;
 }
 
-/* Returns true if a port is visible in @net: the network interface of the port must be in @net. */
+/* A port is visible in @net if its network interface is there. */
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 {
 	struct ib_device *ibdev = verbs_device(dev);
@@ -120,10 +117,7 @@ bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 	return visible;
 }
 
-/*
- * Returns the rank of an address; a higher rank is better.  The rank is 3 for IPv4, 2 for IPv6
- * whose scope is wider than link-local, 1 for link-local IPv6, and 0 for an unusable address.
- */
+/* Ranks an address: IPv4 is 3, IPv6 is 2, link-local IPv6 is 1, and an unusable address is 0. */
 static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 {
 	const struct sockaddr_in6 *in6 = (const void *)ss;
@@ -137,10 +131,7 @@ static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 	return ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL ? 1 : 2;
 }
 
-/*
- * Returns true if @ndev has the IPv6 address.  RoCE adds a link-local GID even if no interface has
- * that address.
- */
+/* RoCE adds a link-local GID even if no interface has that address. */
 static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage *ss)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -152,9 +143,8 @@ static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage 
 }
 
 /*
- * Returns true if the kernel has the address family.  With ipv6.disable=1 a RoCE port still has
- * link-local GIDs, but IPv6 has allocated no tables: ipv6_chk_addr() and rdma_bind_addr() would
- * dereference a NULL pointer.
+ * With ipv6.disable=1 a RoCE port still has link-local GIDs, but IPv6 has allocated no tables:
+ * ipv6_chk_addr() and rdma_bind_addr() would dereference a NULL pointer.
  */
 static bool addr_family_on(const struct sockaddr_storage *ss)
 {
@@ -183,10 +173,7 @@ static void dev_gid_addr(const struct ib_gid_attr *attr, const struct net *net,
 	rcu_read_unlock();
 }
 
-/*
- * Finds the best address of a RoCE port: the GID table holds the addresses of the network
- * interface.
- */
+/* The GID table holds the addresses of the network interface. */
 static void dev_addr_roce(struct ib_device *ibdev, u32 port, const struct net *net,
 			  sa_family_t family, struct sockaddr_storage *best)
 {
@@ -222,8 +209,8 @@ static void dev_addr_netdev(struct net_device *ndev, struct sockaddr_storage *be
 }
 
 /*
- * Gets the address of a port.  With RoCE, the address comes from the GID table of the port,
- * otherwise from the network interface of the port.
+ * Gets the address of a port.  With RoCE it comes from the GID table, else from the network
+ * interface.
  */
 void verbs_addr(const struct dat_dev *dev, u32 port, const struct net *net,
 		sa_family_t family, struct sockaddr_storage *ss)

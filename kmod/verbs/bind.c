@@ -44,8 +44,8 @@ static u64 bind_pages(u64 addr, u64 length)
 }
 
 /*
- * Sets the pages of @mr to the bytes of a binding.  The umem consists of whole pages, so the first
- * and the last entry are cut to the bytes of the binding.
+ * Sets the pages of @mr.  The umem consists of whole pages, so the first and the last entry are cut
+ * to the bytes of the binding.
  */
 static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 length)
 {
@@ -71,10 +71,7 @@ static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 
 	sg_free_table(&exact);
 	if (n < 0)
 		return n;
-	/*
-	 * Peers use the address in the process.  DMA address and process address have the same page
-	 * offset.
-	 */
+	/* Peers use the address in the process, whose page offset is that of the DMA address. */
 	mr->iova = addr;
 	return n == pages->nents ? 0 : -EINVAL;
 }
@@ -153,10 +150,7 @@ static void bind_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct verbs_conn *vc = cq->cq_context;
 
-	/*
-	 * A flushed registration means that the connection is closing: the teardown then flushes
-	 * the bind.
-	 */
+	/* A flushed registration: the connection is closing, and the teardown flushes the bind. */
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		dat_conn_bind_done(&vc->conn, wc->status != IB_WC_SUCCESS);
 }

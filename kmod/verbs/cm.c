@@ -49,8 +49,8 @@ static void cm_fail(struct dat_conn *conn, u32 event)
 }
 
 /*
- * Returns true if the connection is closing.  The handler then must do nothing.  If the result is
- * false, the teardown waits for the handler to return, and then undoes what the handler did.
+ * Returns true if the connection is closing: the handler then must do nothing.  Otherwise the
+ * teardown waits for the handler to return, and then undoes what the handler did.
  */
 static bool cm_closing(struct dat_conn *conn)
 {
@@ -90,9 +90,7 @@ static int cm_make_qp(struct dat_conn *conn)
 	return 0;
 }
 
-/*
- * Sends the request once the route is known and the QP is made.  Called with the handler lock held.
- */
+/* Sends the request once the route is known and the QP is made.  Handler lock held. */
 static void cm_request(struct dat_conn *conn)
 {
 	struct rdma_conn_param param = cm_param(conn);
@@ -159,8 +157,8 @@ static bool cm_peer_is_busy(const struct dat_conn *conn, const struct rdma_cm_ev
 }
 
 /*
- * Handles a reject.  On an established connection, RDMA_CM_EVENT_REJECTED means a disconnect that
- * has overtaken the last message of the handshake.
+ * On an established connection, RDMA_CM_EVENT_REJECTED means a disconnect that has overtaken the
+ * last message of the handshake.
  */
 static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 {
@@ -178,12 +176,9 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 	dat_conn_rejected(conn, param->private_data, param->private_data_len);
 }
 
-/**
- * cm_handshake_done() - report the successful end of a connection's handshake to the core
- * @conn: connection
- * @param: parameters of the peer's reply; NULL if this side accepted the connection
- *
- * Context: handler lock held.
+/*
+ * The handshake has succeeded.  @param: the peer's reply; NULL on the passive side.  Handler lock
+ * held.
  */
 static void cm_handshake_done(struct dat_conn *conn, const struct rdma_conn_param *param)
 {
@@ -305,11 +300,11 @@ static int cm_bind_kernel_port(struct rdma_cm_id *id, const struct dat_ia *ia,
 }
 
 /*
- * Sets the type of service.  High throughput and low latency get the RFC 4594 class of the same
- * name.  Economy gets the class for low-priority data.  Premium gets expedited forwarding.
+ * High throughput and low latency get the RFC 4594 class of the same name, economy gets the class
+ * for low-priority data, and premium gets expedited forwarding.
  *
  * RoCE packets of both directions carry the type of service, which selects their Ethernet priority.
- * On InfiniBand the type of service selects the service level of the path.
+ * On InfiniBand it selects the service level of the path.
  */
 static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 {
@@ -370,9 +365,7 @@ int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 	id = rdma_create_id(ia->net, cm_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	/*
-	 * The connection owns the id from here on: dat_conn_free() or the teardown destroys the id.
-	 */
+	/* The connection owns the id from here on: dat_conn_free() or the teardown destroys it. */
 	to_verbs_conn(conn)->id = id;
 	cm_set_qos(id, qos);
 	if (ep->traits & DAT_EP_KERNEL_PORT)
@@ -413,8 +406,8 @@ static int cm_qp_become(struct verbs_conn *vc, enum ib_qp_state state)
 
 /*
  * Accepts without giving the peer access to memory.  rdma_accept() would enable remote reads and
- * writes before it accepts.  So this function moves the queue pair to RTS, and hides the queue pair
- * from rdma_accept(), which then accepts with param->qp_num alone.
+ * writes before it accepts.  So this function moves the QP to RTS itself, and hides the QP from
+ * rdma_accept(), which then accepts with param->qp_num alone.
  *
  * id->qp is NULL meanwhile.  No other thread reads id->qp: handlers wait for the handler lock,
  * which the caller holds, and the teardown waits for the end of the accept.
@@ -439,9 +432,9 @@ static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_para
 }
 
 /*
- * Called with the handler lock of the id held.  @err is the error of cm_make_qp(), or 0.  If
- * rdma_accept() fails, rdma_accept() has already rejected the request, so the consumer gets the
- * event DAT_EV_ACCEPT_ERROR instead of an error.
+ * Handler lock held.  @err is the error of cm_make_qp(), or 0.  If rdma_accept() fails, it has
+ * already rejected the request, so the consumer gets the event DAT_EV_ACCEPT_ERROR instead of an
+ * error.
  */
 static void cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr, int err)
 {

@@ -38,8 +38,8 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		polled = done && done < budget && dat_busy_join(&vc->conn);
 		/*
 		 * Call irq_poll_complete() while ep->lock is held.  After the unlock, the
-		 * connection may leave busy polling, and verbs_rearm() then calls irq_poll_sched().
-		 * That call would have no effect before irq_poll_complete().
+		 * connection may leave busy polling, and verbs_rearm() then calls irq_poll_sched(),
+		 * which has no effect before irq_poll_complete().
 		 */
 		if (polled)
 			irq_poll_complete(iop);
@@ -50,7 +50,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	if (polled || done == budget)
 		return done;
 	irq_poll_complete(iop);
-	/* If ep is NULL, the teardown has drained the connection, and no completions follow. */
+	/* Without an EP, the teardown has drained the connection, and no completions follow. */
 	if (ep && cq_rearm(vc->cq))
 		irq_poll_sched(iop);
 	return done;
@@ -72,10 +72,7 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 	return done == VERBS_CQ_BUDGET || (!polled && cq_rearm(vc->cq));
 }
 
-/*
- * Handles a notification of the CQ.  The driver may call this in any context, even inside a post on
- * this CPU, which holds ep->lock.
- */
+/* The driver may call this in any context, even inside a post on this CPU, which holds ep->lock. */
 static void cq_notified(struct ib_cq *cq, void *context)
 {
 	struct verbs_conn *vc = context;
@@ -94,13 +91,6 @@ static void cq_notified(struct ib_cq *cq, void *context)
 		irq_poll_sched(&vc->iop);
 }
 
-/**
- * verbs_cq_create() - create the completion queue of a connection
- * @vc: connection without CQ
- * @entries: number of completions that the CQ must hold
- *
- * Context: may sleep.  Return: 0, or an error of verbs.
- */
 int verbs_cq_create(struct verbs_conn *vc, u32 entries)
 {
 	struct ib_device *ibdev = verbs_device(vc->conn.dev);
@@ -131,12 +121,7 @@ void verbs_rearm(struct dat_conn *conn)
 	irq_poll_sched(&to_verbs_conn(conn)->iop);
 }
 
-/**
- * verbs_take_rest() - take all completions that a drain has left in the CQs
- * @vc: connection with CQs; the QP is drained
- *
- * Context: process.
- */
+/* Takes the completions that a drain has left in the CQs.  Context: process; the QP is drained. */
 void verbs_take_rest(struct verbs_conn *vc)
 {
 	struct dat_ep *ep = vc->conn.ep;
@@ -149,27 +134,16 @@ void verbs_take_rest(struct verbs_conn *vc)
 	spin_unlock_bh(&ep->lock);
 }
 
-/**
- * verbs_cq_stop() - stop the handlers that poll the completion queues of a connection
- * @vc: connection with CQs, without QP
- *
- * A running cq_irq_poll() may still arm the CQ, even after irq_poll_complete().  It has ended after
- * an RCU grace period.
- *
- * Context: may sleep.
+/*
+ * The QP is destroyed.  A running cq_irq_poll() may still arm the CQ, even after
+ * irq_poll_complete().  It has ended after an RCU grace period.  May sleep.
  */
 void verbs_cq_stop(struct verbs_conn *vc)
 {
 	irq_poll_disable(&vc->iop);
 }
 
-/**
- * verbs_cq_destroy() - destroy the completion queues of a connection
- * @vc: connection with CQs, without QP.  Unless it never had a QP, an RCU grace period has passed
- *	since verbs_cq_stop().
- *
- * Context: may sleep.
- */
+/* Unless there never was a QP, an RCU grace period has passed since verbs_cq_stop().  May sleep. */
 void verbs_cq_destroy(struct verbs_conn *vc)
 {
 	verbs_recv_cq_destroy(vc);

@@ -85,10 +85,7 @@ static const struct dat_xport_ops verbs_ops = {
 	.rearm		= verbs_rearm,
 };
 
-/*
- * Returns the largest number of work requests of a queue whose device limit is @max_wr.  A longer
- * queue would be of no use if its completions did not fit into a CQ.
- */
+/* A longer queue would be of no use: its completions would not fit into a CQ. */
 static u32 queue_limit(const struct ib_device_attr *attrs, int max_wr)
 {
 	return clamp(min(max_wr, attrs->max_cqe), 0, DAT_MAX_DTO);

@@ -30,8 +30,8 @@ bool verbs_is_refusal(const void *pd, u32 pd_len)
 }
 
 /*
- * Rejects a request on behalf of the driver.  @reason is an enum ib_cm_rej_reason other than
- * IB_CM_REJ_CONSUMER_DEFINED.  The caller destroys @id.
+ * Rejects on behalf of the driver.  @reason: not IB_CM_REJ_CONSUMER_DEFINED.  The caller destroys
+ * @id.
  */
 static void refuse(struct rdma_cm_id *id, u8 reason)
 {
@@ -55,8 +55,8 @@ static bool is_off_path(const struct rdma_cm_id *id)
 }
 
 /*
- * Returns the reason of the reject for an error of dat_psp_request().  A peer may ask again after
- * IB_CM_REJ_NO_RESOURCES, but not if the listener takes no more requests.
+ * A peer may ask again after IB_CM_REJ_NO_RESOURCES, but not if the listener takes no more
+ * requests.
  */
 static u8 refusal_reason(int err)
 {
@@ -64,10 +64,7 @@ static u8 refusal_reason(int err)
 							 IB_CM_REJ_NO_RESOURCES;
 }
 
-/*
- * Handles events of a listener.  If this function returns an error, rdma_cm destroys the id of the
- * request.
- */
+/* If this function returns an error, rdma_cm destroys the id of the request. */
 static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
@@ -93,8 +90,8 @@ static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	};
 	ret = dat_psp_request(psp, &req);
 	/*
-	 * Reject here.  Otherwise rdma_cm would send a reject that looks like a reject by the
-	 * consumer.  If the error is -ENOMEM, rdma_cm would send no reject.
+	 * Reject here.  Otherwise rdma_cm would send a reject that looks like one by the consumer,
+	 * or none if the error is -ENOMEM.
 	 */
 	if (ret)
 		refuse(id, refusal_reason(ret));
@@ -118,10 +115,7 @@ static int listen_at(struct rdma_cm_id *id, struct dat_psp *psp,
 	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
 	if (ret)
 		return listen_error(ret);
-	/*
-	 * If two devices have the address, rdma_cm may have bound @id to the other device, not to
-	 * the IA's device.
-	 */
+	/* If two devices have the address, rdma_cm may have bound @id to the other device. */
 	if (id->device != verbs_device(ia->dev) || id->port_num != ia->port)
 		return -ENETUNREACH;
 	dat_psp_bound(psp, dat_addr_port(&id->route.addr.src_addr));
@@ -135,10 +129,7 @@ int verbs_listen(struct dat_psp *psp, u16 port)
 	struct rdma_cm_id *id;
 	int ret;
 
-	/*
-	 * Bind to an address of the adapter, because the wildcard address would listen on all
-	 * devices.
-	 */
+	/* An address of the adapter: the wildcard address would listen on all devices. */
 	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
 	if (ret)
 		return ret;

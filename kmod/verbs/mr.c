@@ -81,10 +81,7 @@ void verbs_mem_unmap(struct dat_dev *dev, struct dat_kmem *mem)
 	mem->mapped = false;
 }
 
-/*
- * Syncs memory that this module has mapped.  A consumer that has mapped the memory itself also
- * syncs the memory itself.
- */
+/* A consumer that has mapped the memory itself also syncs it. */
 void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 length,
 		    bool for_cpu)
 {
@@ -114,10 +111,9 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 }
 
 /*
- * Returns a mask of the page sizes that a registration by work request may use.  If the device has
- * DAT_QUIRK_REG_PAGES, it uses the page size of the request, so all sizes in page_size_cap are
- * allowed.  Other devices always use PAGE_SIZE: with a larger page size in the request, a peer
- * would get access to other memory.
+ * Returns a mask of the page sizes that a registration by work request may use.  A device with
+ * DAT_QUIRK_REG_PAGES uses the page size of the request.  Other devices always use PAGE_SIZE: with
+ * a larger page size in the request, a peer would get access to other memory.
  */
 static u64 reg_page_sizes(const struct dat_dev *dev)
 {
@@ -163,7 +159,7 @@ static u64 pages_of(struct scatterlist *sgl, u32 n, u32 shift)
 /*
  * Returns the shift of the smallest page size with which the memory fits in *@pages pages, and sets
  * *@pages to the number of pages needed.  The memory may begin inside the first page and end inside
- * the last page.  Returns -EINVAL if the memory has holes, or -E2BIG if the memory does not fit.
+ * the last one.  Fails with -EINVAL if the memory has holes, with -E2BIG if it does not fit.
  */
 static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32 n, u64 iova,
 			 u32 *pages)
@@ -187,9 +183,8 @@ static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32
 
 /*
  * Called when there are holes between the DMA addresses.  Returns true if this module has mapped
- * the memory, and the pages of the memory adjoin without holes.  In this case the DMA mapping has
- * made the holes: a bounce buffer has the same offset in its page as the memory only if the driver
- * asks for that.
+ * the memory, and its pages adjoin without holes: then the DMA mapping has made the holes.  A
+ * bounce buffer has the same offset in its page as the memory only if the driver asks for that.
  */
 static bool dma_map_made_holes(const struct dat_kmem *mem)
 {
@@ -248,19 +243,12 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 	return ERR_PTR(ret);
 }
 
-/**
- * verbs_mr_of_part() - prepare a registration of a part of kernel memory
- * @pz: protection zone
- * @mem: memory, mapped for DMA
- * @offset: offset of the part's first byte in @mem
- * @length: number of bytes, at least 1
- * @iova: address that segments and peers use for the first byte
- *
- * The registration takes effect when a work request, REG_MR, completes.
- *
- * Context: may sleep.  Return: the MR, or an ERR_PTR: -EINVAL if the part has holes or is outside
- * @mem; -E2BIG if the part has too many pages; -ENOMEM; -EOPNOTSUPP if the device cannot register
- * by work request, or if the DMA mapping has made holes.
+/*
+ * Prepares a registration of a part of kernel memory, which is mapped for DMA.  The registration
+ * takes effect when a work request, REG_MR, completes.  Peers use @iova for the first byte.  May
+ * sleep.  Fails with -EINVAL if the part has holes or is outside @mem, with -E2BIG if it has too
+ * many pages, with -EOPNOTSUPP if the device cannot register by work request, or if the DMA mapping
+ * has made holes.
  */
 struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
 			       u64 iova)
@@ -362,8 +350,8 @@ void verbs_lmr_build(struct dat_lmr *lmr, u8 op, union dat_send_wr *out)
 
 	if (op == DAT_KOP_LMR_INVALIDATE) {
 		/*
-		 * The fence delays the invalidation until earlier RDMA reads, which may write to
-		 * the memory, complete.
+		 * The fence delays the request until earlier RDMA reads, which may write to the
+		 * memory, end.
 		 */
 		out->wr.send_flags |= IB_SEND_FENCE;
 		out->wr.opcode = IB_WR_LOCAL_INV;

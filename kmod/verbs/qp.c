@@ -64,7 +64,7 @@ static void error_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Handles an event of the QP.  The driver may call this in hard interrupt. */
+/* The driver may call this in hard interrupt. */
 static void qp_event(struct ib_event *event, void *context)
 {
 	struct verbs_conn *vc = context;
@@ -89,7 +89,7 @@ static void qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* Creates the QP.  @sq and @recvs are the numbers of work requests that its queues must hold. */
+/* @sq and @recvs: numbers of work requests that the queues must hold. */
 static int create_qp(struct verbs_conn *vc, u32 sq, u32 recvs)
 {
 	struct dat_ep *ep = vc->conn.ep;
@@ -112,18 +112,12 @@ static int create_qp(struct verbs_conn *vc, u32 sq, u32 recvs)
 	if (ret)
 		return ret;
 	vc->qp = vc->id->qp;
-	/*
-	 * If a peer finds no receive posted, the peer retries after 0.64 ms.  The default of
-	 * rdma_cm is 655 ms.
-	 */
+	/* A peer that finds no receive retries after 0.64 ms, not after rdma_cm's 655 ms. */
 	rdma_set_min_rnr_timer(vc->id, IB_RNR_TIMER_000_64);
 	return 0;
 }
 
-/*
- * Creates the CQs.  @sq and @recvs are the numbers of completions that the CQs must hold for
- * requests and for receives, including the completions of a drain.
- */
+/* @sq and @recvs: numbers of completions that the CQs must hold, including those of a drain. */
 static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
 {
 	bool solicited = vc->conn.solicited;
@@ -144,8 +138,8 @@ static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
  *
  * A device rounds the number up to a power of two.  For a ring with more than DAT_BATCH entries, an
  * additional entry for the marker would double the SQ or exceed the limit of the device.  The SQ of
- * such a ring gets no additional entry.  If the ring is full, its last request waits in the ring
- * until the first request completes.
+ * such a ring gets none: while the ring is full, its last request waits until the first one
+ * completes.
  */
 static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 {
@@ -173,12 +167,9 @@ static int create_longest_qp(struct verbs_conn *vc, u32 *sq, u32 recvs)
 	}
 }
 
-/**
- * verbs_make_qp() - create the CQs and the QP of a connection
- * @conn: connection whose rdma_cm id is bound to a device
- *
- * Context: may sleep.  Return: 0; -ENODEV if the id is bound to another device or port than the IA;
- * or an error of the verbs calls.
+/*
+ * Creates the CQs and the QP of a connection whose rdma_cm id is bound to a device.  May sleep.
+ * Fails with -ENODEV if that is another device or port than the IA's.
  */
 int verbs_make_qp(struct dat_conn *conn)
 {
@@ -204,9 +195,7 @@ int verbs_make_qp(struct dat_conn *conn)
 	return 0;
 }
 
-/*
- * Returns true if the receive queue may have no free entry for the marker that ib_drain_qp() posts.
- */
+/* Returns true if the RQ may have no free entry for the marker that ib_drain_qp() posts. */
 static bool rq_full(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -233,7 +222,7 @@ static bool is_strangers(const struct verbs_conn *vc)
 	return vc->conn.ep->traits & DAT_EP_STRANGER && !vc->peer_let;
 }
 
-/* Returns the number of jiffies that are left until the current step has taken @limit jiffies. */
+/* Returns the jiffies that are left until the current step has taken @limit jiffies. */
 static unsigned long step_left(const struct verbs_conn *vc, unsigned long limit)
 {
 	unsigned long taken = jiffies - vc->step_began;
@@ -242,15 +231,15 @@ static unsigned long step_left(const struct verbs_conn *vc, unsigned long limit)
 }
 
 /*
- * Returns the number of jiffies after which a step polls again for its event.  The delays double,
- * up to MAX_DELAY.  Returns 0 if the step has taken @limit jiffies.
+ * Returns the jiffies after which a step polls again for its event.  The delays double, up to
+ * MAX_DELAY.  Returns 0 if the step has taken @limit jiffies.
  */
 static unsigned long step_again(const struct verbs_conn *vc, unsigned long limit)
 {
 	return min(step_left(vc, limit), clamp(jiffies - vc->step_began, 1UL, MAX_DELAY));
 }
 
-/* Waits for a handler that started before the state of the connection became closing. */
+/* Waits for handlers that started before the state of the connection became closing. */
 static unsigned long end_handlers(struct verbs_conn *vc)
 {
 	rdma_lock_handler(vc->id);
@@ -295,8 +284,7 @@ static unsigned long await_nak(struct verbs_conn *vc)
  *
  * A device with DAT_QUIRK_REPLAYS executes the request again if the QP changes its state after the
  * request has completed and before the device is done with it.  A consumer often closes a
- * connection because of the message that it has just received.  The delay does not help if the peer
- * goes on sending.
+ * connection because of the message that it has just received.
  *
  * Peers can provoke these delays.  So the delays are short, and strangers get none for a NAK.
  */
@@ -320,9 +308,9 @@ static unsigned long disconnect(struct verbs_conn *vc)
 }
 
 /*
- * ib_drain_qp() posts a marker to the SQ and to the RQ.  The SQ always has room for the marker,
- * because verbs_make_qp() has reserved an entry.  The RQ may be full, so wait until the
- * device has flushed a receive.
+ * ib_drain_qp() posts a marker to the SQ and to the RQ.  The SQ always has room, because
+ * verbs_make_qp() has reserved an entry.  The RQ may be full, so wait until the device has flushed
+ * a receive.
  */
 static unsigned long drain(struct verbs_conn *vc)
 {
@@ -343,10 +331,8 @@ static unsigned long drain(struct verbs_conn *vc)
 
 /*
  * Receives from an SRQ may still be in flight when the SQ is drained.  IB_EVENT_QP_LAST_WQE_REACHED
- * says that the completions of all these receives are in the CQ.
- *
- * A QP that was never in a state to receive has taken no receives from the SRQ, and reports no
- * event.
+ * says that the completions of all these receives are in the CQ.  A QP that was never in a state to
+ * receive has taken none, and reports no event.
  */
 static unsigned long await_last_wqe(struct verbs_conn *vc)
 {
@@ -372,15 +358,10 @@ static unsigned long destroy_qp(struct verbs_conn *vc)
 	return 0;
 }
 
-/**
- * struct verbs_step - step of a teardown
- * @run: function that carries the step out.  Returns 0 if the step is done, or the number of
- *	jiffies after which @run has to be called again.
- * @needs_qp: flag: a connection without a QP skips the step
- */
+/* A step of a teardown. */
 struct verbs_step {
-	unsigned long	(*run)(struct verbs_conn *vc);
-	bool		needs_qp;
+	unsigned long	(*run)(struct verbs_conn *vc);	/* 0: done; else call again in n jiffies */
+	bool		needs_qp;			/* skipped without a QP */
 };
 
 static const struct verbs_step steps[] = {
@@ -398,7 +379,7 @@ unsigned long verbs_conn_quiesce(struct dat_conn *conn)
 	struct verbs_conn *vc = to_verbs_conn(conn);
 	unsigned long delay;
 
-	/* There is no id if verbs_connect() failed before it created the id. */
+	/* verbs_connect() may have failed before it created the id. */
 	if (!vc->id)
 		return 0;
 	for (; vc->step < ARRAY_SIZE(steps); vc->step++) {

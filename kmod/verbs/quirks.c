@@ -5,20 +5,15 @@
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
-/**
- * struct verbs_driver - RDMA driver that DAT supports
- * @id: driver id
- * @quirks: enum dat_quirk bits of the devices
- */
 struct verbs_driver {
 	enum rdma_driver_id	id;
-	unsigned long		quirks;
+	unsigned long		quirks;		/* enum dat_quirk bits */
 };
 
 /*
- * RDMA drivers that correctly register user memory for a kernel protection domain.  Some other
- * drivers (irdma, mthca, hns) read a udata that does not exist, or map the wrong memory.  So a
- * driver that is not listed is not supported.
+ * Drivers that correctly register user memory for a kernel protection domain.  Some others (irdma,
+ * mthca, hns) read a udata that does not exist, or map the wrong memory.  So a driver that is not
+ * listed is not supported.
  */
 static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_RXE,	RXE_QUIRKS_BEFORE_6_12 | RXE_QUIRKS_BEFORE_6_3 |
@@ -54,10 +49,7 @@ bool verbs_driver_good(const struct ib_device *ibdev)
 	return driver_of(ibdev);
 }
 
-/*
- * Returns the quirks of a device.  An unsupported driver has none, because its devices cannot be
- * opened.
- */
+/* An unsupported driver has no quirks, because its devices cannot be opened. */
 unsigned long verbs_quirks(const struct ib_device *ibdev)
 {
 	const struct verbs_driver *driver = driver_of(ibdev);

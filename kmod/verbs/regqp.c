@@ -4,10 +4,9 @@
  * Registration of kernel memory for peers.
  *
  * In verbs, the work request REG_MR registers kernel memory.  REG_MR needs a connected QP of the
- * zone.  The consumer may have no connected QP yet, for example if the consumer sends a key in the
- * private data of its first connect.  So the zone creates a connection on demand: rdma_cm connects
- * the adapter's address to itself, which works with all transports.  The connection carries no
- * data.
+ * zone.  The consumer may have none yet, for example if it sends a key in the private data of its
+ * first connect.  So the zone creates a connection on demand: rdma_cm connects the adapter's
+ * address to itself, which works with all transports.  The connection carries no data.
  *
  * No peer can use this mechanism to connect to a QP of the zone.  The listener exists only during
  * the handshake, and accepts only a request that contains the 32 random bytes of @secret.
@@ -30,29 +29,17 @@
 #define REG_SLICE	(HZ / 10)	/* interval of the checks for a closing IA */
 #define REG_SECRET	32
 
-/**
- * struct verbs_regqp - connection of the adapter to itself, which registers memory
- * @pd: protection domain of the zone
- * @cq: CQ of both ends; polled by the thread that waits for a registration
- * @listener: rdma_cm id that listens during the handshake; else NULL
- * @id: rdma_cm ids of the active and the passive end; each id owns a QP
- * @secret: private data by which the listener recognizes the request of the active end
- * @connected: completion; done when the handshake has succeeded or failed
- * @error: error of the handshake, or 0
- * @cqe: CQE of the REG_MR work request
- * @done: flag: the REG_MR work request has completed
- * @status: completion status of the REG_MR work request, valid if @done
- */
+/* Connection of the adapter to itself, which registers memory. */
 struct verbs_regqp {
-	struct ib_pd		*pd;
-	struct ib_cq		*cq;
-	struct rdma_cm_id	*listener;
-	struct rdma_cm_id	*id[2];
-	u8			secret[REG_SECRET];
-	struct completion	connected;
-	int			error;
-	struct ib_cqe		cqe;
-	bool			done;
+	struct ib_pd		*pd;		/* of the zone */
+	struct ib_cq		*cq;		/* of both ends; the waiting thread polls it */
+	struct rdma_cm_id	*listener;	/* during the handshake, else NULL */
+	struct rdma_cm_id	*id[2];		/* active and passive end; each owns a QP */
+	u8			secret[REG_SECRET]; /* private data of the active end's request */
+	struct completion	connected;	/* the handshake has succeeded or failed */
+	int			error;		/* of the handshake */
+	struct ib_cqe		cqe;		/* of REG_MR */
+	bool			done;		/* REG_MR has completed, with @status */
 	enum ib_wc_status	status;
 };
 
@@ -67,10 +54,7 @@ static int reg_make_qp(struct verbs_regqp *r, struct rdma_cm_id *id)
 		.qp_type	= IB_QPT_RC,
 	};
 
-	/*
-	 * If two devices have the address, rdma_cm may have chosen the other device, not the zone's
-	 * device.
-	 */
+	/* If two devices have the address, rdma_cm may have chosen the other device. */
 	return id->device == r->pd->device ? rdma_create_qp(id, r->pd, &init) : -ENETUNREACH;
 }
 
@@ -126,10 +110,7 @@ static int reg_active_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	unsigned int type = event->event;
 	int ret = -ENETUNREACH;
 
-	/*
-	 * The handshake is over.  If the connection has broken, the next registration fails with
-	 * -ENOTCONN.
-	 */
+	/* The handshake is over.  On a broken connection the next registration fails. */
 	if (completion_done(&r->connected))
 		return 0;
 	if (type < ARRAY_SIZE(reg_steps) && reg_steps[type])
@@ -139,16 +120,13 @@ static int reg_active_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* Ignores events of the passive end, because the active end gets a matching event. */
+/* The active end gets a matching event. */
 static int reg_passive_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	return 0;
 }
 
-/*
- * Handles events of the listener.  If this function returns an error, rdma_cm rejects the request
- * and destroys @id with its QP.
- */
+/* If this function returns an error, rdma_cm rejects the request and destroys @id with its QP. */
 static int reg_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *asked = &event->param.conn;
@@ -236,12 +214,7 @@ static void reg_destroy_id(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/**
- * verbs_regqp_free() - destroy the connection that registers memory for a zone
- * @r: connection without a registration in flight, or NULL
- *
- * Context: may sleep.
- */
+/* @r is NULL, or has no registration in flight.  May sleep. */
 void verbs_regqp_free(struct verbs_regqp *r)
 {
 	if (!r)
@@ -267,8 +240,8 @@ static int reg_make(struct verbs_regqp *r, const struct dat_ia *ia)
 	if (ret)
 		return ret;
 	/*
-	 * The CQ is never armed, so rxe runs no CQ handler after the free, and DAT_QUIRK_CQ_GRACE
-	 * needs no delay.
+	 * The CQ is never armed, so rxe runs no CQ handler after the free, and no grace time is
+	 * needed.
 	 */
 	cq = ib_alloc_cq(verbs_device(ia->dev), r, 4, 0, IB_POLL_DIRECT);
 	if (IS_ERR(cq))
@@ -320,9 +293,9 @@ static int reg_result(enum ib_wc_status status)
 }
 
 /*
- * Posts REG_MR once and waits for the completion.  Returns 0, -ENOTCONN if the connection is
- * broken, -EIO if the registration fails or does not complete within REG_TIMEOUT, or -ENODEV if the
- * IA is closing.
+ * Posts REG_MR and waits for the completion.  Fails with -ENOTCONN if the connection is broken,
+ * with -EIO if the registration fails or takes longer than REG_TIMEOUT, and with -ENODEV if the IA
+ * is closing.
  */
 static int regqp_register(struct verbs_regqp *r, const struct dat_ia *ia, struct ib_mr *mr,
 			  int access)
@@ -339,8 +312,7 @@ static int regqp_register(struct verbs_regqp *r, const struct dat_ia *ia, struct
 
 	r->done = false;
 	/*
-	 * Some devices refuse the post if the QP is in error, so an error means a broken
-	 * connection.
+	 * Some devices refuse the post if the QP is in error: an error means a broken connection.
 	 */
 	if (ib_post_send(r->id[0]->qp, &reg.wr, NULL))
 		return -ENOTCONN;
@@ -378,17 +350,11 @@ static int pz_register(struct verbs_pz *vpz, struct ib_mr *mr, int access)
 	return ret;
 }
 
-/**
- * verbs_pz_register() - bring a registration into effect
- * @pz: protection zone of the registration
- * @mr: MR that has its pages set, and is not in effect yet
- * @access: IB_ACCESS_* bits
- *
- * After an error, the caller can only deregister @mr.
- *
- * Context: may sleep; the first call for a zone sleeps until a connection is established.  Return:
- * 0; -ENETUNREACH if the adapter has no address or cannot reach itself; -EIO if the device refuses
- * the registration; -ENODEV if @pz is about to be shut down; -ENOMEM.
+/*
+ * Brings a registration into effect.  May sleep; the first call for a zone establishes a
+ * connection.  Fails with -ENETUNREACH if the adapter has no address or cannot reach itself, with
+ * -EIO if the device refuses the registration, with -ENODEV if @pz is about to be shut down.  After
+ * an error the caller can only deregister @mr.
  */
 int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 {
@@ -399,10 +365,7 @@ int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 	mutex_lock(&vpz->reg_lock);
 	had = vpz->reg;
 	ret = pz_register(vpz, mr, access);
-	/*
-	 * The connection may have broken since the last registration: try once with a new
-	 * connection.
-	 */
+	/* The connection may have broken since the last registration: try once with a new one. */
 	if (ret == -ENOTCONN && had)
 		ret = pz_register(vpz, mr, access);
 	mutex_unlock(&vpz->reg_lock);

@@ -16,12 +16,9 @@
 #include "core/event/evd.h"
 #include "verbs/verbs.h"
 
-/**
- * verbs_recv_take() - take completions of receives, both solicited and unsolicited
- * @conn: connection, with or without a receive CQ
- *
- * Context: ep->lock held.  Return: number of completions taken; 0 if there is no receive CQ.  If
- * the number is VERBS_CQ_BUDGET, the CQ may hold more.
+/*
+ * Takes completions of receives, both solicited and unsolicited.  ep->lock is held.  If the number
+ * taken is VERBS_CQ_BUDGET, the CQ may hold more.
  */
 int verbs_recv_take(struct dat_conn *conn)
 {
@@ -30,10 +27,7 @@ int verbs_recv_take(struct dat_conn *conn)
 	return vc->recv_cq ? verbs_poll(vc, vc->recv_cq, VERBS_CQ_BUDGET) : 0;
 }
 
-/*
- * Arms the receive CQ.  A closing connection has to drain unsolicited receives too, so it asks for
- * a notification of the next completion of either kind.
- */
+/* A closing connection has to drain unsolicited receives too, so it arms for all completions. */
 static void recv_arm(struct verbs_conn *vc)
 {
 	const struct dat_conn *conn = &vc->conn;
@@ -42,7 +36,7 @@ static void recv_arm(struct verbs_conn *vc)
 	ib_req_notify_cq(vc->recv_cq, all ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
 }
 
-/* Takes completions of receives after a notification.  Returns true if the CQ may hold more. */
+/* Returns true if the CQ may hold more. */
 static bool recv_answer(struct verbs_conn *vc)
 {
 	struct dat_conn *conn = &vc->conn;
@@ -54,10 +48,7 @@ static bool recv_answer(struct verbs_conn *vc)
 	return done == VERBS_CQ_BUDGET;
 }
 
-/*
- * Polls the receive CQ.  A tasklet runs in softirq, which is an RCU read side, so the EP stays
- * allocated.
- */
+/* A tasklet runs in softirq, which is an RCU read side, so the EP stays allocated. */
 static void recv_task(struct tasklet_struct *t)
 {
 	struct verbs_conn *vc = from_tasklet(vc, t, recv_task);
@@ -68,10 +59,7 @@ static void recv_task(struct tasklet_struct *t)
 		return;
 	dat_complete_begin(&vc->conn);
 	spin_lock(&ep->lock);
-	/*
-	 * If vc->conn.ep is NULL by now, the connection has left the EP, and there is no EVD to
-	 * notify.
-	 */
+	/* If the connection has left the EP meanwhile, there is no EVD to notify. */
 	if (vc->conn.ep == ep)
 		more = recv_answer(vc);
 	spin_unlock(&ep->lock);
@@ -81,8 +69,8 @@ static void recv_task(struct tasklet_struct *t)
 }
 
 /*
- * Handles a notification of the receive CQ.  The driver may call this in any context, even while
- * this CPU holds ep->lock, so the tasklet does the work.
+ * The driver may call this in any context, even while this CPU holds ep->lock, so the tasklet does
+ * the work.
  */
 static void recv_notified(struct ib_cq *cq, void *context)
 {
@@ -96,13 +84,7 @@ void verbs_recv_cq_init(struct verbs_conn *vc)
 	tasklet_setup(&vc->recv_task, recv_task);
 }
 
-/**
- * verbs_recv_cq_create() - create the receive CQ of a connection
- * @vc: connection without QP; conn.solicited is set
- * @entries: number of completions that the CQ must hold
- *
- * Context: may sleep.  Return: 0, or an error of verbs.
- */
+/* @vc has no QP yet; conn.solicited is set. */
 int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 {
 	struct ib_device *ibdev = verbs_device(vc->conn.dev);
@@ -119,24 +101,14 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 	return 0;
 }
 
-/**
- * verbs_recv_notify_all() - arm the receive CQ for unsolicited receives too
- * @vc: closing connection with QP, with or without a receive CQ
- *
- * Context: any.
- */
+/* Arms the receive CQ of a closing connection for unsolicited receives too.  Context: any. */
 void verbs_recv_notify_all(struct verbs_conn *vc)
 {
 	if (vc->recv_cq)
 		tasklet_schedule(&vc->recv_task);
 }
 
-/**
- * verbs_recv_cq_destroy() - destroy the receive CQ
- * @vc: connection without QP and EP, with or without a receive CQ; no reader of conn->ep is left
- *
- * Context: may sleep.
- */
+/* @vc has no QP and no EP, and no reader of conn->ep is left.  May sleep. */
 void verbs_recv_cq_destroy(struct verbs_conn *vc)
 {
 	if (vc->recv_cq)

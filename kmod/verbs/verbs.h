@@ -23,57 +23,31 @@ struct ib_umem;
 struct rdma_cm_id;
 struct verbs_regqp;
 
-/**
- * struct verbs_pz - protection zone of the verbs transport
- * @pz: zone
- * @pd: protection domain of the device; NULL after shutdown
- * @reg_lock: lock of @reg; lock order: ia->sem, then @reg_lock, then the handler locks of @reg
- * @reg: connection of the adapter to itself, which registers kernel memory; created on demand, else
- *	NULL
- */
 struct verbs_pz {
 	struct dat_pz		pz;
-	struct ib_pd		*pd;
-	struct mutex		reg_lock;	/* reg */
-	struct verbs_regqp	*reg;
+	struct ib_pd		*pd;		/* NULL after shutdown */
+	struct mutex		reg_lock;	/* reg; order: ia->sem, reg_lock, handler locks */
+	struct verbs_regqp	*reg;		/* registers kernel memory; made on demand */
 };
 
-/**
- * struct verbs_lmr - LMR of the verbs transport
- * @lmr: LMR
- * @mr: registration; NULL after shutdown, and for memory that needs no registration
- * @access: IB_ACCESS_* bits that the next registration request uses; FMRs only
- */
 struct verbs_lmr {
 	struct dat_lmr		lmr;
-	struct ib_mr		*mr;
-	int			access;
+	struct ib_mr		*mr;		/* NULL after shutdown, and if none is needed */
+	int			access;		/* for the next registration request; FMRs only */
 };
 
-/**
- * struct verbs_binding - binding of the verbs transport
- * @b: binding
- * @mr: registration; NULL if verbs_bind_init() has failed to make one
- * @queued: flag: a work request brings @mr into effect
- * @umem: pinned pages of a process, if @queued is set and the memory is user memory; else NULL
- * @access: IB_ACCESS_* bits of the registration @mr
- */
+/* A binding of the verbs transport. */
 struct verbs_binding {
 	struct dat_binding	b;
-	struct ib_mr		*mr;
-	bool			queued;
-	struct ib_umem		*umem;
-	int			access;
+	struct ib_mr		*mr;		/* NULL if verbs_bind_init() has failed */
+	bool			queued;		/* a work request brings @mr into effect */
+	struct ib_umem		*umem;		/* pinned user pages if @queued, else NULL */
+	int			access;		/* IB_ACCESS_* bits of @mr */
 };
 
-/**
- * struct verbs_srq - SRQ of the verbs transport
- * @srq_obj: SRQ of the core
- * @srq: SRQ of the device; NULL after shutdown; posts hold srq_obj.lock
- */
 struct verbs_srq {
 	struct dat_srq		srq_obj;
-	struct ib_srq		*srq;
+	struct ib_srq		*srq;		/* NULL after shutdown; posts hold srq_obj.lock */
 };
 
 static inline struct verbs_pz *to_verbs_pz(struct dat_pz *pz)

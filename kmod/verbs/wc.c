@@ -34,10 +34,7 @@ static const u8 wc_status[] = {
 
 static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool recv)
 {
-	/*
-	 * The core has checked the segments before the post, so only a message that is longer than
-	 * the receive causes this status.
-	 */
+	/* The segments were checked before the post: the message is longer than the receive. */
 	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR && dev->quirks & DAT_QUIRK_LONG_IS_QP_OP)
 		return DAT_ST_LOCAL_LENGTH;
 	if ((unsigned int)wc->status >= ARRAY_SIZE(wc_status))
@@ -47,9 +44,9 @@ static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool r
 
 /*
  * Returns true if a successful receive holds a message that fits into @posted bytes.  Opcode and
- * length come from the peer, so check both.  An RDMA write with immediate data is no message: the
- * write consumes a receive but puts no data into the receive's segments.  A send that invalidates a
- * key is accepted as a message, because the invalidation can only revoke access.
+ * length come from the peer, so check both.  An RDMA write with immediate data is no message: it
+ * consumes a receive but puts no data into its segments.  A send that invalidates a key is a
+ * message, because the invalidation can only revoke access.
  */
 static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
 {
@@ -57,10 +54,7 @@ static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
 	       wc->byte_len <= posted;
 }
 
-/*
- * Converts a receive with IB_WC_SUCCESS.  If the receive holds no message that fits, the status is
- * an error.
- */
+/* Converts a receive with IB_WC_SUCCESS.  Without a message that fits, its status is an error. */
 static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 posted,
 					       struct dat_completion *c)
 {
@@ -72,7 +66,6 @@ static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 poste
 		c->rkey = wc->ex.invalidate_rkey;
 }
 
-/* Converts a work request with an error status. */
 static noinline void failure_to_completion(struct verbs_conn *vc, const struct ib_wc *wc,
 					   struct dat_completion *c)
 {
@@ -102,8 +95,6 @@ static __always_inline void to_completion(struct verbs_conn *vc, const struct ib
 }
 
 /*
- * Reports the @n completions in vc->wc.
- *
  * A bind or a drain sets done() in the CQE of its work request.  A NULL done() means that the CQE
  * belongs to a struct dat_slot.
  */
@@ -126,14 +117,9 @@ static void wc_complete(struct verbs_conn *vc, struct ib_cq *cq, int n)
 	dat_complete(conn, c, k);
 }
 
-/**
- * verbs_poll() - take completions from a CQ and report them
- * @vc: connection
- * @cq: CQ of the connection
- * @budget: largest number of completions to take
- *
- * Context: ep->lock held, softirqs disabled.  Return: number of completions taken.  If the number
- * is @budget, the CQ may hold more.
+/*
+ * Takes at most @budget completions and reports them.  Context: ep->lock held, softirqs disabled.
+ * If the number taken is @budget, the CQ may hold more.
  */
 int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget)
 {
