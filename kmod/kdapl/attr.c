@@ -31,8 +31,7 @@ void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 }
 
 /*
- * Converts the attributes of a consumer to the attributes of the core.  If @srq is true, the EP
- * uses an SRQ and has no receive queue.
+ * Converts attributes to those of the core.  With @srq the EP uses an SRQ and has no receive queue.
  */
 struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq)
 {
@@ -105,8 +104,7 @@ void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 }
 
 /*
- * Attributes that dat_ep_modify() can change, each with its bit in the mask.  Each attribute has
- * four bytes.
+ * Attributes that dat_ep_modify() can change, each with its bit in the mask.  Each has four bytes.
  */
 #define ATTR(FIELD, field)	\
 	{ DAT_EP_FIELD_EP_ATTR_##FIELD, offsetof(DAT_EP_ATTR, field) }
@@ -147,7 +145,7 @@ void kdat_attr_take(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK 
 	}
 }
 
-/* Returns true if @comm is the only supported kind of connection: a stream over IPv4 or IPv6. */
+/* Returns true for the only supported kind of connection: a stream over IPv4 or IPv6. */
 bool kdat_comm_good(const DAT_COMM *comm)
 {
 	return (comm->domain == AF_INET || comm->domain == AF_INET6) &&

@@ -25,10 +25,7 @@ struct connect_args {
 	DAT_RETURN	bad_pd;
 };
 
-/*
- * Returns true if @qos is best effort or a single class.  The values of DAT_QOS are the same as in
- * enum dat_qos_class.
- */
+/* Returns true for best effort or a single class.  DAT_QOS has the values of enum dat_qos_class. */
 static bool qos_known(DAT_QOS qos)
 {
 	return !qos || (is_power_of_2(qos) && !(qos & ~KDAT_QOS_ALL));
@@ -43,13 +40,7 @@ static DAT_RETURN connect_check(const struct connect_args *a)
 	return a->pd_size && !a->pd ? a->bad_pd : DAT_SUCCESS;
 }
 
-/**
- * kdat_addr() - copy an address that a consumer has passed
- * @to: copy of the address, zero-padded
- * @from: address, not NULL
- *
- * Return: DAT_SUCCESS, or DAT_INVALID_ADDRESS if the address is neither IPv4 nor IPv6.
- */
+/* Copies an address that a consumer has passed.  Fails if it is neither IPv4 nor IPv6. */
 DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 {
 	memset(to, 0, sizeof(*to));
@@ -157,8 +148,8 @@ DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia
 EXPORT_SYMBOL_DAT(kdat_ep_connect);
 
 /*
- * Copies the target address of the EP @handle to @dst.  That EP must belong to @ia, be connected,
- * and have been the side that called dat_ep_connect().
+ * Copies the target address of the EP @handle.  That EP must belong to @ia, be connected, and have
+ * been the side that called dat_ep_connect().
  */
 static DAT_RETURN dup_target(struct dat_ia *ia, DAT_EP_HANDLE handle,
 			     struct sockaddr_storage *dst)

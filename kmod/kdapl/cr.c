@@ -11,12 +11,9 @@
 /* Lock of cr->ep_made.  No other lock of this file is taken under it. */
 static DEFINE_MUTEX(cr_make_lock);
 
-/**
- * kdat_cr_unreserve() - end the reservation of an EP
- * @ep: EP that the caller has removed from the ep member of a request, by xchg()
- *
- * The EP of an RSP is the consumer's again.  An EP that cr_make_ep() has made is freed.
- *
+/*
+ * Ends the reservation of an EP that the caller has removed from the ep member of a request, by
+ * xchg().  The EP of an RSP is the consumer's again.  An EP that cr_make_ep() has made is freed.
  * Context: may sleep; ia->sem held.
  */
 void kdat_cr_unreserve(struct dat_ep *ep)
@@ -54,12 +51,9 @@ static void cr_recheck(struct dat_cr *cr)
 		kdat_cr_unreserve(ep);
 }
 
-/**
- * kdat_cr_take_ep() - move the reserved EP of an RSP to the request that arrived
- * @cr: connection request
- *
- * Context: any but hard interrupt.  The caller either prevents the shutdown of the request, or
- * calls cr_recheck() afterwards.
+/*
+ * Moves the reserved EP of an RSP to the request that arrived.  The caller either prevents the
+ * shutdown of the request, or calls cr_recheck() afterwards.  Context: any but hard interrupt.
  */
 void kdat_cr_take_ep(struct dat_cr *cr)
 {
@@ -123,7 +117,7 @@ static DAT_RETURN cr_make_ep(struct dat_cr *cr)
 
 /*
  * Returns the handle of the EP that is reserved for the request.  The caller does not own the EP:
- * only a thread that takes cr->ep by xchg() owns the EP.
+ * only a thread that takes cr->ep by xchg() owns it.
  */
 static DAT_EP_HANDLE cr_ep(const struct dat_cr *cr)
 {
@@ -191,14 +185,10 @@ static void cr_end(struct dat_cr *cr)
 	dat_ia_unlock(ia);
 }
 
-/**
- * kdat_cr_drop() - free a request whose event no consumer has dequeued
- * @ia: IA; ia->sem is held
- * @id: id of the request; the request may already be freed
- *
- * The transport rejects the peer's request.  No consumer has the handle of the request.
- *
- * Context: may sleep.
+/*
+ * Frees a request whose event no consumer has dequeued.  No consumer has its handle.  The transport
+ * rejects the peer's request.  @id: the request may already be freed.  Context: may sleep; ia->sem
+ * held.
  */
 void kdat_cr_drop(struct dat_ia *ia, u32 id)
 {
@@ -251,10 +241,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE s
 
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/*
-	 * Reset the stage before the accept, because another thread may use the EP after the
-	 * accept.
-	 */
+	/* Reset the stage before the accept, because another thread may use the EP after it. */
 	kdat_ep_reserve(ep, stage, DAT_EP_STATE_UNCONNECTED);
 	ret = dat_ep_accept(ep, cr, pd, pd_len);
 	if (ret) {

@@ -32,14 +32,10 @@ DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep)
 						 (DAT_EP_STATE)ep->state;
 }
 
-/**
- * kdat_ep_reserve() - change the part of the EP state that kDAPL adds to the state of the core
- * @ep: endpoint, reference held
- * @from: expected state: UNCONNECTED, RESERVED, or PASSIVE_ or TENTATIVE_CONNECTION_PENDING
- * @to: new state, one of the four states that @from may have
- *
- * Context: any but hard interrupt.  Return: the previous state.  If the previous state is @from,
- * the state is now @to; otherwise it is unchanged.
+/*
+ * Changes the part of the EP state that kDAPL adds to the state of the core.  @from and @to are
+ * UNCONNECTED, RESERVED, or PASSIVE_ or TENTATIVE_CONNECTION_PENDING.  Returns the previous state.
+ * If that is not @from, nothing has changed.  Context: any but hard interrupt.
  */
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to)
 {
@@ -54,8 +50,8 @@ DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE 
 }
 
 /*
- * Stores in @attr the sizes of the rings that the object layer has allocated.  A ring may be longer
- * than the adapter's limit, because its length is a power of two.
+ * Stores the sizes of the allocated rings.  A ring may be longer than the adapter's limit, because
+ * its length is a power of two.
  */
 static void attr_note_rings(const struct dat_ep *ep, DAT_EP_ATTR *attr)
 {
@@ -130,7 +126,6 @@ static DAT_RETURN parents_get(struct dat_ia *ia, const struct ep_handles *h,
 	return rc;
 }
 
-/* Creates an EP in the state @stage.  Returns the EP with a reference, or an ERR_PTR. */
 static struct dat_ep *ep_new(struct dat_ia *ia, const struct dat_ep_parents *p,
 			     const DAT_EP_ATTR *attr, DAT_EP_STATE stage)
 {
@@ -152,14 +147,9 @@ static struct dat_ep *ep_new(struct dat_ia *ia, const struct dat_ep_parents *p,
 	return ep;
 }
 
-/**
- * kdat_ep_tentative() - make an EP for a connection request
- * @ia: IA; ia->sem is held
- *
- * The EP has no zone and no EVDs: the consumer sets them before the accept.
- *
- * Context: may sleep.  Return: the EP, held with dat_obj_use(); or an ERR_PTR: -ENOMEM, or -ENODEV
- * if the IA is shut down.
+/*
+ * Makes an EP for a connection request.  The EP has no zone and no EVDs: the consumer sets them
+ * before the accept.  Returns the EP held with dat_obj_use().  Context: may sleep; ia->sem held.
  */
 struct dat_ep *kdat_ep_tentative(struct dat_ia *ia)
 {
@@ -393,8 +383,8 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
 EXPORT_SYMBOL_DAT(kdat_ep_query);
 
 /*
- * Begins a modification: reads the present handles and attributes of the EP.  Returns an error if
- * the state of the EP does not allow the modification.
+ * Begins a modification: reads the present handles and attributes.  Fails if the state of the EP
+ * does not allow the modification.
  */
 static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct ep_handles *h,
 			       DAT_EP_ATTR *attr)
@@ -414,10 +404,7 @@ static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct
 	    (mask & DAT_EP_FIELD_PZ_HANDLE && state != DAT_EP_STATE_UNCONNECTED &&
 	     state != DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING))
 		rc = kdat_state_error(state);
-	/*
-	 * Receives that are already posted must complete with the flags that the EP had when they
-	 * were posted.
-	 */
+	/* Posted receives must complete with the flags that the EP had when they were posted. */
 	else if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && !ep->srq &&
 		 dat_ring_posted(&ep->rq))
 		rc = KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
@@ -554,8 +541,8 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 	if (IS_ERR(ep))
 		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
 	/*
-	 * The core does not know the states RESERVED and PASSIVE_ and TENTATIVE_CONNECTION_PENDING.
-	 * For the core, an EP in such a state is UNCONNECTED.
+	 * The core does not know the states that kDAPL adds: for the core such an EP is
+	 * UNCONNECTED.
 	 */
 	spin_lock_bh(&ep->lock);
 	state = kdat_ep_state(ep);
@@ -573,10 +560,7 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 }
 EXPORT_SYMBOL_DAT(kdat_ep_reset);
 
-/*
- * Returns the error of a call that tries to free an EP while an RSP, or a connection request, has
- * the EP reserved.
- */
+/* Returns the error of a free while an RSP, or a connection request, has the EP reserved. */
 static DAT_RETURN ep_busy(struct dat_ep *ep)
 {
 	DAT_EP_STATE state;

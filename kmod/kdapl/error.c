@@ -28,10 +28,7 @@ static const struct {
 	{ -ENODEV,		DAT_INTERNAL_ERROR,		DAT_RESOURCE_DEVICE },
 };
 
-/**
- * kdat_error() - convert an errno of the object layer to a DAT return code
- * @err: negative errno
- */
+/* Converts an errno of the object layer to a DAT return code. */
 DAT_RETURN kdat_error(int err)
 {
 	unsigned int i;
@@ -42,20 +39,13 @@ DAT_RETURN kdat_error(int err)
 	return KDAT_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 }
 
-/**
- * kdat_lookup_error() - convert an errno of kdat_get() or of a similar lookup
- * @err: negative errno
- * @bad: DAT return code for -ENOENT
- */
+/* Converts an errno of kdat_get() or of a similar lookup.  @bad: return code for -ENOENT. */
 DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad)
 {
 	return err == -ENOENT ? bad : kdat_error(err);
 }
 
-/**
- * kdat_resize_error() - convert an errno of a function that replaces a ring
- * @err: negative errno; -ENOSPC means that the entries of the old ring do not fit into the new ring
- */
+/* Converts an errno of a ring's replacement.  -ENOSPC: the entries do not fit into the new ring. */
 DAT_RETURN kdat_resize_error(int err)
 {
 	return err == -ENOSPC ? KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE) : kdat_error(err);
@@ -119,7 +109,6 @@ static const DAT_RETURN_SUBTYPE kdat_states[] = {
 	DAT_ERROR_EP_STATES(STATE)
 };
 
-/* Returns DAT_INVALID_STATE with the subtype for @state. */
 DAT_RETURN kdat_state_error(DAT_EP_STATE state)
 {
 	if ((unsigned int)state >= ARRAY_SIZE(kdat_states))

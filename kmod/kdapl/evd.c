@@ -16,16 +16,7 @@
 #define EVD_EMPTY	KDAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)
 #define EVD_IN_USE	KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE)
 
-/**
- * kdat_evd_make() - create an event dispatcher
- * @ia: IA; ia->sem is held and the device is present
- * @qlen: number of events for which the EVD must have room, 1 to DAT_MAX_EVD_QLEN
- * @policy: any policy but DAT_UPCALL_TEARDOWN
- * @upcall: upcall of the consumer, or NULL
- * @flags: DAT_EVD_FLAGS, which name the event streams
- *
- * Context: may sleep.  Return: the EVD with a reference, or an ERR_PTR.
- */
+/* Creates an EVD.  @ia is locked, and its device is present.  @upcall may be NULL.  May sleep. */
 struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags)
 {
@@ -99,12 +90,7 @@ DAT_RETURN kdat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 }
 EXPORT_SYMBOL_DAT(kdat_evd_kcreate);
 
-/**
- * evd_call() - call a function on an EVD with evd->lock held
- * @handle: handle, unchecked
- * @fn: function that must not sleep; not called if the EVD was shut down
- * @arg: argument of @fn
- */
+/* Calls @fn, which must not sleep, with evd->lock held, unless the EVD was shut down. */
 static __always_inline DAT_RETURN evd_call(DAT_EVD_HANDLE handle,
 					   DAT_RETURN (*fn)(struct dat_evd *evd, void *arg),
 					   void *arg)
@@ -142,10 +128,7 @@ static DAT_RETURN evd_teardown(DAT_EVD_HANDLE handle)
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
-	/*
-	 * Release ia->sem before kdat_upcall_end() waits for the running upcalls, because a running
-	 * upcall may wait for ia->sem.
-	 */
+	/* A running upcall may wait for ia->sem, so release it before kdat_upcall_end(). */
 	kdat_ia_release(ia);
 	if (kdat_upcall_is_mine(evd)) {
 		dat_obj_put(&evd->obj);
@@ -270,10 +253,7 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 
 	if (!event)
 		return KDAT_ARG(2);
-	/*
-	 * Another thread may free the EVD.  RCU keeps the memory of the EVD until the event is
-	 * converted.
-	 */
+	/* Another thread may free the EVD: RCU keeps its memory until the event is converted. */
 	rcu_read_lock();
 	rc = evd_call(evd_handle, evd_dequeue, &taken);
 	if (rc == EVD_EMPTY && dat_solicited_look(taken.evd))
@@ -307,9 +287,8 @@ static void evd_drop_requests(struct dat_evd *evd)
 /*
  * Ends the upcalls of an EVD that no call can use any more, and then removes the EVD from ia->objs.
  *
- * kdat_ia_close() looks at the EVDs in ia->objs.  It waits for the upcalls of these EVDs, and fails
- * if the caller runs inside one of these upcalls.  So the EVD stays in ia->objs until the upcalls
- * have ended.
+ * kdat_ia_close() looks at the EVDs in ia->objs.  It waits for their upcalls, and fails if the
+ * caller runs inside one of them.  So the EVD stays in ia->objs until its upcalls have ended.
  */
 static void evd_end(struct dat_evd *evd)
 {
@@ -336,10 +315,7 @@ DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 	ret = kdat_upcall_is_mine(evd) ? -EBUSY : dat_obj_begin_free(&evd->obj);
 	if (!ret)
 		dat_evd_kill(evd);
-	/*
-	 * Release ia->sem before the wait in evd_end(), because a running upcall may wait for
-	 * ia->sem.
-	 */
+	/* A running upcall may wait for ia->sem, so release it before the wait in evd_end(). */
 	kdat_ia_release(ia);
 	if (!ret)
 		evd_end(evd);

@@ -12,8 +12,8 @@
 #define STREAM_SHIFT	12
 
 /*
- * DTO kind for each opcode.  Opcodes that only the user face has are missing, because no event of a
- * kernel consumer contains them.
+ * DTO kind for each opcode.  No event of a kernel consumer has an opcode that only the user face
+ * has.
  */
 const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST] = {
 	/* The event of a receive has the opcode DAT_OP_INVALID. */
@@ -113,14 +113,7 @@ static void (*const translators[])(struct dat_evd *evd, const struct dat_eqe *eq
 	[DAT_EV_SOFTWARE >> STREAM_SHIFT]		= to_software,
 };
 
-/**
- * kdat_event() - convert an event that was dequeued from an EVD
- * @evd: event dispatcher
- * @eqe: event of the object layer
- * @event: DAT event to fill in
- *
- * Context: any but hard interrupt; no lock held.
- */
+/* Converts an event that was dequeued.  Context: any but hard interrupt; no lock held. */
 void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event)
 {
 	memset(event, 0, sizeof(*event));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/*
- * Fast memory regions: LMRs of kernel consumers whose memory is bound and invalidated by requests.
- */
+/* Fast memory regions: LMRs whose memory is bound and invalidated by requests. */
 #include <linux/slab.h>
 
 #include "core/dat.h"
@@ -65,7 +63,7 @@ DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 }
 EXPORT_SYMBOL_DAT(kdat_lmr_allocate);
 
-/* Returns DAT_SUCCESS if the LMR comes from dat_lmr_allocate(), else an error. */
+/* Checks that the LMR comes from dat_lmr_allocate(). */
 static DAT_RETURN fmr_check(const struct dat_lmr *lmr)
 {
 	if (lmr == READ_ONCE(lmr->obj.ia->reserved))
@@ -109,25 +107,14 @@ static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct kdat_region *r)
 	return n == -E2BIG ? KDAT_ARG(4) : kdat_mem_error(n);
 }
 
-/**
- * struct fmr_request - request that binds or invalidates an LMR
- * @lmr: LMR
- * @handle: handle of @lmr
- * @allowed: DAT_COMPLETION_FLAGS that the call allows
- * @bad_flags: error to return if @flags has a bit that is not in @allowed
- * @context: LMR context that a bind returns
- * @rkey: RMR context that a bind returns
- * @op: DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
- * @flags: DAT_COMPLETION_FLAGS that the consumer passed
- * @cookie: cookie of the consumer
- */
+/* A request that binds or invalidates an LMR. */
 struct fmr_request {
 	struct dat_lmr		*lmr;
 	DAT_LMR_HANDLE		handle;
 	u32			allowed;
 	DAT_RETURN		bad_flags;
-	u32			context;
-	u32			rkey;
+	u32			context;	/* result of a bind */
+	u32			rkey;		/* result of a bind */
 	u8			op;
 	u32			flags;
 	DAT_LMR_COOKIE		cookie;
@@ -151,8 +138,7 @@ static DAT_RETURN fmr_post(struct dat_ep *ep, struct fmr_request *f)
 }
 
 /*
- * Posts a bind.  dat_fmr_queue() comes before the post, because the request may complete before the
- * post returns.
+ * dat_fmr_queue() comes before the post, because the request may complete before the post returns.
  */
 static DAT_RETURN kfmr_post(struct dat_ep *ep, void *arg)
 {
@@ -180,10 +166,7 @@ static DAT_RETURN fmr(struct fmr_request *f, const struct kdat_region *region,
 	klmr->mem_type = region->type;
 	klmr->region = region->memory;
 	klmr->length = lmr->length;
-	/*
-	 * Read the keys before the post, because the request may complete at any time after the
-	 * post.
-	 */
+	/* Read the keys before the post: the request may complete at any time after it. */
 	f->context = lmr->context;
 	f->rkey = lmr->rkey;
 	rc = kdat_ep_call(ep_handle, kfmr_post, f);

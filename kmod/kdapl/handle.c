@@ -51,7 +51,7 @@ static u64 face_handle(const struct dat_obj *obj)
 {
 	DAT_HANDLE_TYPE kind = obj_kinds[obj->type];
 
-	/* All three kinds of service points, PSP, RSP and CSP, have the type DAT_OBJ_PSP. */
+	/* PSPs, RSPs and CSPs all have the type DAT_OBJ_PSP. */
 	if (obj->type == DAT_OBJ_PSP)
 		kind = ((const struct kdat_sp *)obj->priv)->kind;
 	return handle_make(kind, handle_index(obj->ia->user_data),
@@ -70,17 +70,11 @@ static void sp_release(struct dat_obj *obj)
 
 	if (ep)
 		dat_obj_unuse(&ep->obj);
-	/*
-	 * An RCU reader may have found the service point through a connection request, without a
-	 * reference.
-	 */
+	/* An RCU reader may have found the service point through a request, without a reference. */
 	kfree_rcu(sp, rcu);
 }
 
-/*
- * Frees nothing, because the obj->priv of a connection request is not memory: it is the handle of
- * the service point.
- */
+/* Frees nothing: the obj->priv of a connection request is the handle of the service point. */
 static void cr_release(struct dat_obj *obj)
 {
 }
@@ -101,10 +95,7 @@ static void face_release(struct dat_obj *obj)
 	face_releases[obj->type](obj);
 }
 
-/*
- * Returns true if kdat_handle_cache caches objects of this type.  The cache has the types that
- * posts and dequeues look up.
- */
+/* The cache has the types that posts and dequeues look up. */
 static bool is_cached(const struct dat_obj *obj)
 {
 	return obj->type == DAT_OBJ_EP || obj->type == DAT_OBJ_EVD || obj->type == DAT_OBJ_SRQ;
@@ -133,10 +124,7 @@ static void face_unpublish(struct dat_obj *obj)
 		cache_forget(cache_slot(obj), obj);
 }
 
-/*
- * Removes all objects of a closing IA from the cache.  The caller ensures that no new objects of
- * the IA are published.
- */
+/* Forgets the objects of a closing IA.  The caller ensures that no new ones are published. */
 static void cache_forget_ia(const struct dat_ia *ia)
 {
 	struct dat_obj __rcu **place = kdat_handle_cache[0];
@@ -164,12 +152,7 @@ const struct dat_face kdat_face = {
 	.unreserve	= kdat_cr_unreserve,
 };
 
-/**
- * kdat_ia_reserve() - reserve a handle for an IA that is being opened
- * @kia: IA; the caller must call kdat_ia_publish() or kdat_ia_unreserve() next
- *
- * Return: 0, or -ENOMEM.
- */
+/* Reserves a handle.  The caller must call kdat_ia_publish() or kdat_ia_unreserve() next. */
 int kdat_ia_reserve(struct kdat_ia *kia)
 {
 	u32 index;
@@ -183,25 +166,18 @@ int kdat_ia_reserve(struct kdat_ia *kia)
 	return 0;
 }
 
-/* Makes an IA visible to lookups by handle. */
 void kdat_ia_publish(struct kdat_ia *kia)
 {
 	/* xa_store() cannot fail, because kdat_ia_reserve() has reserved the index. */
 	xa_store(&kdat_ias, handle_index(kdat_to_u64(kia->handle)), kia, GFP_KERNEL);
 }
 
-/* Releases the handle of an IA that could not be opened. */
 void kdat_ia_unreserve(struct kdat_ia *kia)
 {
 	xa_erase(&kdat_ias, handle_index(kdat_to_u64(kia->handle)));
 }
 
-/**
- * kdat_ia_find() - look up an IA by handle
- * @handle: handle, unchecked
- *
- * Context: under rcu_read_lock().  Return: the IA, or NULL.
- */
+/* Looks up an IA by its unchecked handle.  Context: under rcu_read_lock(). */
 struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
 {
 	struct kdat_ia *kia = xa_load(&kdat_ias, handle_index(kdat_to_u64(handle)));
@@ -209,14 +185,10 @@ struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
 	return kia && kia->handle == handle ? kia : NULL;
 }
 
-/**
- * kdat_ia_take() - hide an IA and its objects from lookups, and wait for running calls
- * @handle: handle, unchecked
- *
- * On return, no call uses the IA or its objects any more.
- *
- * Context: may sleep; not inside a call that holds ia->sem.  Return: the IA, which the caller now
- * owns; or NULL if there is no such IA.
+/*
+ * Hides an IA and its objects from lookups, and waits for running calls.  On return, no call uses
+ * the IA or its objects any more, and the caller owns the IA.  Context: may sleep; not inside a
+ * call that holds ia->sem.
  */
 struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 {
@@ -256,13 +228,7 @@ DAT_HANDLE kdat_ia_of_module(const struct module *owner)
 	return handle;
 }
 
-/**
- * kdat_find_any() - look up an object of any type except an IA
- * @handle: handle, unchecked
- *
- * Context: under RCU, or with softirqs disabled.  Return: the object, or NULL.  The caller gets no
- * reference; kdapl.h says how the caller may use the object.
- */
+/* Looks up an object of any type except an IA, like kdat_find(). */
 struct dat_obj *kdat_find_any(DAT_HANDLE handle)
 {
 	u64 h = kdat_to_u64(handle);
@@ -285,15 +251,10 @@ static bool ia_is_known(DAT_HANDLE handle)
 	return known;
 }
 
-/**
- * kdat_ia_release() - unlock an IA and drop the reference that a call holds
- * @ia: IA, locked by kdat_ia_get() or kdat_get()
- *
- * The reference is dropped after the unlock, so that the memory of the lock stays allocated.  A
- * kdat_ia_close() that waits for ia->sem may take the lock, and finish, while the unlock still
- * accesses that memory.
- *
- * Context: may sleep.
+/*
+ * Unlocks an IA and drops the reference of a call.  The reference is dropped after the unlock, so
+ * that the memory of the lock stays allocated.  A kdat_ia_close() that waits for ia->sem may take
+ * the lock, and finish, while the unlock still accesses that memory.
  */
 void kdat_ia_release(struct dat_ia *ia)
 {
@@ -301,7 +262,6 @@ void kdat_ia_release(struct dat_ia *ia)
 	dat_ia_put(ia);
 }
 
-/* Begins a call on an IA, like kdat_ia_get().  If @also_gone is true, the device may be gone. */
 static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 {
 	struct dat_ia *ia = NULL;
@@ -323,8 +283,7 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 		return ERR_PTR(-ENOENT);
 	dat_ia_lock(ia);
 	/*
-	 * kdat_ia_close() hides the IA before it takes ia->sem, so look the IA up again under
-	 * ia->sem.
+	 * kdat_ia_close() hides the IA before it takes ia->sem: look the IA up again under ia->sem.
 	 */
 	if (!ia_is_known(handle))
 		ret = -ENOENT;
@@ -336,13 +295,10 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 	return ERR_PTR(ret);
 }
 
-/**
- * kdat_ia_get() - begin a call on an IA
- * @handle: handle, unchecked
- *
- * Context: may sleep.  Return: the IA, with a reference and with ia->sem held, which kdat_ia_done()
- * releases; or an ERR_PTR: -ENOENT if there is no such IA, -ENODEV if the device is gone, -EDEADLK
- * if the caller may not sleep.
+/*
+ * Begins a call on an IA.  May sleep.  Returns the IA with a reference and with ia->sem held, which
+ * kdat_ia_done() releases; or an ERR_PTR: -ENOENT if there is no such IA, -ENODEV if the device is
+ * gone, -EDEADLK if the caller may not sleep.
  */
 struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
 {
@@ -354,14 +310,8 @@ void kdat_ia_done(struct kdat_ia *kia)
 	kdat_ia_release(kia->ia);
 }
 
-/**
- * kdat_get_in() - get an object of an IA
- * @ia: IA, locked by kdat_ia_get() or kdat_get()
- * @handle: handle, unchecked
- * @kind: not DAT_HANDLE_TYPE_IA
- *
- * Context: any.  Return: the object, to which the caller gets a reference; ERR_PTR(-ENOENT) if @ia
- * has no such object.
+/*
+ * Gets an object of a locked IA; kinds other than IA.  The caller gets a reference.  Context: any.
  */
 void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -392,29 +342,18 @@ static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool also_gone)
 	return obj;
 }
 
-/**
- * kdat_get() - begin a call on an object
- * @handle: handle, unchecked
- * @kind: not DAT_HANDLE_TYPE_IA
- *
- * Context: may sleep.  Return: the object.  The caller holds a reference to the object and to its
- * IA, and ia->sem; kdat_done() releases them.  On error, an ERR_PTR: -ENOENT if there is no such
- * object, -ENODEV if the device is gone, -EDEADLK if the caller may not sleep.
+/*
+ * Begins a call on an object; kinds other than IA.  The caller holds a reference to the object and
+ * to its IA, and ia->sem, until kdat_done().  May sleep.  Fails like kdat_ia_get().
  */
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
 	return obj_get(handle, kind, false);
 }
 
-/**
- * kdat_get_gone() - begin a call on an object whose device may be gone
- * @handle: handle, unchecked
- * @kind: not DAT_HANDLE_TYPE_IA
- *
- * Mainly for calls that free an object.  The removal of a device shuts its objects down, but the
- * consumer still has to free the objects.
- *
- * Context: may sleep.  Return: like kdat_get(), but never -ENODEV.
+/*
+ * Like kdat_get(), but the device may be gone.  The removal of a device shuts its objects down, but
+ * the consumer still has to free them.
  */
 void *kdat_get_gone(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -429,14 +368,8 @@ void kdat_done(struct dat_obj *obj)
 	kdat_ia_release(ia);
 }
 
-/**
- * kdat_free() - free an object
- * @handle: handle, unchecked
- * @kind: not DAT_HANDLE_TYPE_IA
- * @bad: error to return if there is no such object
- * @busy: error to return if the object is in use
- *
- * Context: may sleep.  Return: DAT_SUCCESS, @bad, @busy or another error.
+/*
+ * Frees an object.  @bad: error if there is none; @busy: error if the object is in use.  May sleep.
  */
 DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		     DAT_RETURN busy)

@@ -45,8 +45,8 @@ static DAT_RETURN version_check(u32 major, u32 minor)
 }
 
 /*
- * Returns the error for an open that passes the handle of an EVD as the async EVD.  If the EVD
- * exists, it belongs to another IA, which is not supported.
+ * Returns the error for an open that passes an async EVD.  If the EVD exists, it belongs to another
+ * IA, which is not supported.
  */
 static DAT_RETURN foreign_evd(DAT_EVD_HANDLE handle)
 {
@@ -194,10 +194,7 @@ bool kdat_ia_good(DAT_IA_HANDLE ia)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_good);
 
-/*
- * Returns the address that the port had when the IA was opened, or NULL if there was none.  The
- * pointer is valid until the IA is closed.
- */
+/* Returns NULL if the port had no address at the open.  The pointer is valid until the close. */
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
 {
 	return kia->addr.ss_family ? (struct sockaddr *)&kia->addr : NULL;
@@ -296,8 +293,8 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->srq_info_supported = 0x01;
 	attr->ep_recv_info_supported = 0x11;	/* only EPs without an SRQ */
 	/*
-	 * Whether a sync is needed depends on the platform's DMA mapping.  Require a sync always,
-	 * because a sync that is not needed is cheap.
+	 * Whether a sync is needed depends on the platform's DMA mapping.  An unneeded sync is
+	 * cheap.
 	 */
 	attr->lmr_sync_req = limits->virt_dma ? DAT_FALSE : DAT_TRUE;
 	attr->rdma_write_for_rdma_read_req = ia->iwarp ? DAT_TRUE : DAT_FALSE;
@@ -377,10 +374,7 @@ static bool ia_in_use(struct dat_ia *ia)
 	return used;
 }
 
-/*
- * Checks whether the IA may be closed.  Does not use kdat_ia_get(), because kdat_ia_get() fails if
- * the device is gone.
- */
+/* Does not use kdat_ia_get(), which fails if the device is gone. */
 static DAT_RETURN close_check(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dat_ia *ia = NULL;
@@ -522,10 +516,7 @@ DAT_RETURN kdat_registry_providers_related(const DAT_NAME_PTR name1, const DAT_N
 }
 EXPORT_SYMBOL_DAT(kdat_registry_providers_related);
 
-/*
- * Closes the IAs that an unloaded module has left open.  The upcalls of these IAs would otherwise
- * run code of the module.
- */
+/* Closes the IAs that an unloaded module has left open: their upcalls would run its code. */
 static int module_event(struct notifier_block *nb, unsigned long state, void *data)
 {
 	struct module *mod = data;
@@ -538,8 +529,8 @@ static int module_event(struct notifier_block *nb, unsigned long state, void *da
 		pr_warn("dat: module %s has left an IA open\n", mod->name);
 		rc = kdat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
 		/*
-		 * KDAT_BAD(IA) means that another thread is closing this IA.  The module may have
-		 * other open IAs, so go on.
+		 * KDAT_BAD(IA): another thread is closing this IA.  The module may have others
+		 * open.
 		 */
 		if (rc != DAT_SUCCESS && rc != KDAT_BAD(IA))
 			break;

@@ -96,9 +96,7 @@ int kdat_lmr_of_user(DAT_PZ_HANDLE pz_handle, u64 addr, u64 length, DAT_MEM_PRIV
 	if (IS_ERR(pz))
 		return -ENODEV;
 	ia = pz->obj.ia;
-	/*
-	 * Release ia->sem during the page faults, because the process can delay them without limit.
-	 */
+	/* Release ia->sem during the page faults, which the process can delay without limit. */
 	dat_ia_unlock(ia);
 	ret = dat_ia_pin_begin(ia, addr, length, priv);
 	if (!ret) {

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * Functions that dat.ko exports to dat_rsm.ko alone, and that are not part of <linux/kdat.h>.  The
- * functions are in the symbol namespace DAT_INTERNAL.  No other module may use them.
+ * Functions that dat.ko exports to dat_rsm.ko alone, in the symbol namespace DAT_INTERNAL.  They
+ * are not part of <linux/kdat.h>.
  */
 #ifndef _DAT_KDAPL_INTERNAL_H
 #define _DAT_KDAPL_INTERNAL_H
 
-/*
- * Keep <linux/kdat.h> from defining its public names, which clash with functions of the object
- * layer.
- */
+/* The public names of <linux/kdat.h> clash with functions of the object layer. */
 #define KDAT_NO_PUBLIC_NAMES
 
 #include <rdma/dat_ioctl.h>
@@ -25,20 +22,13 @@
 struct module;
 struct net;
 
-/**
- * struct kdat_adapter - limits and state of an adapter
- * @name: IA name
- * @max_mr_size: maximum size of a registration, in bytes
- * @max_mr: maximum number of registrations
- * @max_qp: maximum number of queue pairs
- * @active: flag: the port is up
- */
+/* Limits and state of an adapter. */
 struct kdat_adapter {
 	char	name[DAT_NAME_SIZE];
-	u64	max_mr_size;
+	u64	max_mr_size;	/* bytes */
 	u32	max_mr;
 	u32	max_qp;
-	bool	active;
+	bool	active;		/* the port is up */
 };
 
 /**
@@ -114,10 +104,7 @@ DAT_RETURN kdat_evd_set_gate(DAT_EVD_HANDLE evd_handle, const struct dat_gate *g
 /* Returns the place that the gate has given to a request, or -1 if there is no such request. */
 int kdat_cr_place(DAT_CR_HANDLE cr_handle);
 
-/*
- * Returns true if the connect of the EP has failed because the peer's listener had no place for the
- * request.
- */
+/* Returns true if the connect failed because the peer's listener had no place for the request. */
 bool kdat_ep_peer_is_busy(DAT_EP_HANDLE ep_handle);
 DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len);
 

@@ -72,27 +72,14 @@
 
 #define KDAT_PD_MAX		DAT_MAX_PD_REQUEST
 
-/**
- * struct kdat_ia - an IA that a module has opened
- * @ia: IA of the object layer; reference held
- * @handle: handle of the IA
- * @context: value that the consumer set by dat_set_consumer_context()
- * @owner: module that has opened the IA; NULL for built-in code
- * @addr: address of the port when the IA was opened; constant; family 0 if there was none
- */
 struct kdat_ia {
-	struct dat_ia		*ia;
+	struct dat_ia		*ia;		/* reference held */
 	DAT_HANDLE		handle;
-	u64			context;
-	struct module		*owner;
-	struct sockaddr_storage	addr;
+	u64			context;	/* set by dat_set_consumer_context() */
+	struct module		*owner;		/* opened the IA; NULL for built-in code */
+	struct sockaddr_storage	addr;		/* of the port at the open; family 0: none */
 };
 
-/**
- * struct kdat_evd - private data of an EVD
- * @flags: DAT_EVD_FLAGS with which the EVD was created
- * @upcall: upcall of the consumer, and its state
- */
 struct kdat_evd {
 	DAT_EVD_FLAGS		flags;
 	struct dat_upcall	upcall;
@@ -117,37 +104,21 @@ struct kdat_ep {
 	struct mutex		modify;		/* one at a time */
 };
 
-/**
- * struct kdat_lmr - private data of an LMR, which dat_lmr_query() returns
- * @lock: protects all fields below
- * @mem_type: DAT memory type that the consumer passed
- * @region: description of the memory that the consumer passed
- * @length: number of bytes
- */
+/* What dat_lmr_query() returns: the memory as the consumer described it. */
 struct kdat_lmr {
-	struct mutex		lock;		/* protects all fields below */
+	struct mutex		lock;		/* all members below */
 	DAT_MEM_TYPE		mem_type;
 	DAT_REGION_DESCRIPTION	region;
 	DAT_VLEN		length;
 };
 
-/**
- * struct kdat_sp - private data of a service point
- * @kind: handle type: PSP, RSP or CSP
- * @ep: EP of an RSP, held with dat_obj_use(); the request that arrives takes the EP with xchg();
- *	else NULL
- * @makes_ep: flag: kDAPL makes the EP of each request
- * @comm: kind of connection that a CSP accepts
- * @addr: address that a CSP listens at
- * @rcu: head for kfree_rcu(), because RCU readers reach a service point through its requests
- */
 struct kdat_sp {
-	DAT_HANDLE_TYPE		kind;
-	struct dat_ep		*ep;
-	bool			makes_ep;
-	DAT_COMM		comm;
-	struct sockaddr_storage	addr;
-	struct rcu_head		rcu;
+	DAT_HANDLE_TYPE		kind;		/* PSP, RSP or CSP */
+	struct dat_ep		*ep;		/* of an RSP, held; see kdat_sp_take() */
+	bool			makes_ep;	/* kDAPL makes the EP of each request */
+	DAT_COMM		comm;		/* kind of connection that a CSP accepts */
+	struct sockaddr_storage	addr;		/* at which a CSP listens */
+	struct rcu_head		rcu;		/* RCU readers reach it through its requests */
 };
 
 #define KDAT_PRIV(name, type)							\
@@ -189,10 +160,7 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 #define KDAT_ID_BITS		DAT_ID_BITS
 #define KDAT_INDEX_SHIFT	32
 #define KDAT_KIND_SHIFT		56
-/*
- * With this bit set, a handle is never a mapped address: a consumer that dereferences a handle
- * faults.
- */
+/* With this bit set, a handle is never a mapped address: a consumer that dereferences it faults. */
 #define KDAT_KIND_BASE		0x40U
 
 #define KDAT_CACHE_BITS		10
@@ -210,10 +178,7 @@ static inline DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle)
 	return (u32)(kdat_to_u64(handle) >> KDAT_KIND_SHIFT) ^ KDAT_KIND_BASE;
 }
 
-/*
- * Returns the cache slot of a handle.  Consecutive ids of an IA have adjacent slots.  The slots of
- * the next IA begin 64 slots further.
- */
+/* Consecutive ids of an IA have adjacent slots; those of the next IA begin 64 slots further. */
 static inline struct dat_obj __rcu **kdat_cache_slot(u64 handle, bool ep)
 {
 	u32 at = (u32)handle + (u32)(handle >> (KDAT_INDEX_SHIFT - 6));
@@ -240,8 +205,8 @@ static inline bool kdat_cant_lock(void)
 }
 
 /*
- * Disables softirqs for a call in BH context.  While softirqs are disabled, the call is also an RCU
- * read-side critical section.  Returns the argument for kdat_bh_end().
+ * Disables softirqs for a call in BH context.  The call then is an RCU read-side critical section,
+ * too.  Returns the argument for kdat_bh_end().
  */
 static __always_inline bool kdat_bh_begin(void)
 {
@@ -270,8 +235,8 @@ DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad);
 DAT_RETURN kdat_state_error(DAT_EP_STATE state);
 
 /*
- * Returns the error for an object that was shut down.  If the device is gone, this is the error for
- * -ENODEV, otherwise @bad.  The caller is under RCU.
+ * Returns the error for an object that was shut down: that for -ENODEV if the device is gone, else
+ * @bad.  The caller is under RCU.
  */
 static inline DAT_RETURN kdat_dead(const struct dat_obj *obj, DAT_RETURN bad)
 {
@@ -304,12 +269,8 @@ extern const struct dat_queue_ops kdat_sq_ops, kdat_rq_ops;
 /* event.c */
 void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
 
-/**
- * kdat_find() - look up an object of a kind
- * @handle: handle, unchecked
- * @kind: not DAT_HANDLE_TYPE_IA
- *
- * Context: under RCU, or with softirqs disabled.  Return: the object, or NULL.  The caller gets no
+/*
+ * Looks up an object; kinds other than IA.  Context: RCU, or softirqs disabled.  The caller gets no
  * reference; the top of this file says how the caller may use the object.
  */
 static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
@@ -335,8 +296,8 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	u32 op = eqe->op, status = eqe->status;
 
 	/*
-	 * If an FMR bind or an invalidation fails, the cause is on this host.  Report a local
-	 * error, whatever the status of the transport.
+	 * A failed FMR bind or invalidation has its cause on this host.  Report a local error,
+	 * whatever the status of the transport.
 	 */
 	if (unlikely(op >= DAT_OP_LAST) && op != DAT_KOP_READ_TO_RMR &&
 	    status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED)
@@ -356,8 +317,8 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 bool kdat_evring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 
 /*
- * Returns the number of events in the ring of a kernel consumer's EVD.  No process maps the ring,
- * so the indices can be trusted.  evd->lock is held.
+ * Returns the number of events.  No process maps the ring, so the indices can be trusted.
+ * evd->lock is held.
  */
 static inline u32 kdat_evring_count(const struct dat_evring *r)
 {
@@ -375,14 +336,9 @@ DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia);
 struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags);
 
-/**
- * kdat_ep_call() - call a function on an EP with ep->lock held
- * @handle: handle, unchecked
- * @fn: function that must not sleep; not called if the EP was shut down
- * @arg: argument of @fn
- *
- * Context: any.  Return: the result of @fn; DAT_INVALID_HANDLE if there is no such EP; the error
- * for -ENODEV if the device is gone; or DAT_INVALID_STATE in a context that cannot take ep->lock.
+/*
+ * Calls @fn with ep->lock held, unless the EP was shut down.  @fn must not sleep.  Context: any;
+ * fails with DAT_INVALID_STATE in a context that cannot take ep->lock.
  */
 static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 					       DAT_RETURN (*fn)(struct dat_ep *ep, void *arg),
@@ -408,8 +364,8 @@ static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 }
 
 /*
- * Returns the number of buffers that a consumer may post to an SRQ.  The ring may be longer,
- * because its length is a power of two.
+ * Returns the number of buffers that a consumer may post.  The ring may be longer, because its
+ * length is a power of two.
  */
 static inline u32 kdat_srq_length(const struct dat_srq *srq)
 {

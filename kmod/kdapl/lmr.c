@@ -35,7 +35,6 @@ static DAT_RETURN klmr_make(struct dat_pz *pz, const struct kdat_region *r, stru
 	return DAT_SUCCESS;
 }
 
-/* Creates an LMR from a description of pages or of DMA addresses. */
 static DAT_RETURN create_new(struct dat_pz *pz, struct kdat_region *r, struct dat_lmr **out)
 {
 	struct dat_kmem *mem;
@@ -55,7 +54,7 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 		return KDAT_ARG(3);
 	/*
 	 * Only the reserved LMR has no memory.  Do not compare with ia->reserved, which may not be
-	 * set yet.
+	 * set.
 	 */
 	if (!of->mem)
 		return KDAT_RESERVED_LMR;
@@ -64,10 +63,7 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 	return IS_ERR(mem) ? kdat_mem_error(PTR_ERR(mem)) : klmr_make(pz, r, mem, of->start, out);
 }
 
-/*
- * Creates an LMR from the memory of another LMR.  During the call, dat_obj_use() prevents the free
- * of the other LMR.
- */
+/* Registers the memory of another LMR.  dat_obj_use() keeps that LMR from being freed meanwhile. */
 static DAT_RETURN create_of_lmr(struct dat_pz *pz, struct kdat_region *r, struct dat_lmr **out)
 {
 	struct dat_lmr *of = kdat_get_in(pz->obj.ia, r->memory.for_lmr_handle,
@@ -175,18 +171,12 @@ DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	kia = kdat_ia_get(ia_handle);
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
-	/*
-	 * Assume the worst case: no two pages are contiguous, so each page takes an entry of the
-	 * registration.
-	 */
+	/* Assume that no two pages are contiguous: each page takes an entry of the registration. */
 	limits = &kia->ia->dev->limits;
 	most = (u64)max(limits->fast_reg_pages, 1U) * PAGE_SIZE;
 	most = min3(most, limits->max_mr_size, (u64)U32_MAX);
 	kdat_ia_done(kia);
-	/*
-	 * A registration covers exactly the given bytes.  Page alignment only saves entries of the
-	 * page list.
-	 */
+	/* A registration covers the exact bytes; page alignment only saves entries of its list. */
 	*preferred_alignment = mem_opt & EXPOSURE ? 1 : PAGE_SIZE;
 	*preferred_length = min(mem_opt & EXPOSURE ? length : PAGE_ALIGN(min(length, most)), most);
 	return DAT_SUCCESS;
@@ -266,10 +256,7 @@ static void fill_param(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
 	param->pz_handle = KDAT_HANDLE(READ_ONCE(lmr->pz));
 	param->va_type = DAT_VA_TYPE_VA;
 	param->lmr_state.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE;
-	/*
-	 * An LMR of dat_lmr_allocate() may lose its memory at any time, except while lmr->lock is
-	 * held.
-	 */
+	/* An LMR of dat_lmr_allocate() may lose its memory at any time, except under lmr->lock. */
 	spin_lock_bh(&lmr->lock);
 	bound = !lmr->fmr || lmr->mem;
 	if (bound)
@@ -333,8 +320,7 @@ static DAT_RETURN lmr_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg, u64 n,
 }
 
 /*
- * Syncs @n segments.  RCU suffices here, because kdat_ia_close() waits for RCU readers before it
- * changes the IA or its objects.
+ * RCU suffices, because kdat_ia_close() waits for readers before it changes the IA or its objects.
  */
 static DAT_RETURN ia_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *seg, u64 n,
 			  bool for_cpu)

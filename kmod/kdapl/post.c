@@ -39,15 +39,11 @@ static __always_inline DAT_RETURN post_wr(struct dat_ep *ep, u64 limit)
 	return likely(!ret) ? DAT_SUCCESS : post_error(ep, ret);
 }
 
-/**
- * kdat_post_wr() - post the work request in ep->wr
- * @ep: endpoint that is not shut down
- * @limit: the @limit argument of dat_queue_post()
- *
- * Context: ep->lock held.  Return: DAT_SUCCESS; an error of the segments or of their length;
- * DAT_INVALID_STATE if the EP is neither connected nor disconnected; DAT_INVALID_PARAMETER if
- * dat_ep_modify() has made the queue's entries too small for the segments;
- * DAT_INSUFFICIENT_RESOURCES if the queue is full.
+/*
+ * Posts the work request in ep->wr.  @limit as in dat_queue_post().  ep->lock is held.  Fails with
+ * DAT_INVALID_STATE if the EP is neither connected nor disconnected, with DAT_INVALID_PARAMETER if
+ * dat_ep_modify() has made the queue's entries too small for the segments, with
+ * DAT_INSUFFICIENT_RESOURCES if the queue is full, or with an error of the segments.
  */
 DAT_RETURN kdat_post_wr(struct dat_ep *ep, u64 limit)
 {
@@ -147,8 +143,8 @@ static __always_inline DAT_RETURN post_recv(struct dat_ep *ep, DAT_COUNT num,
 }
 
 /*
- * Posts a work request to an EP.  @op is a compile-time constant: DAT_OP_INVALID for a receive,
- * DAT_OP_SEND, or an RDMA operation.  Only RDMA operations use @remote.  Only sends use @key.
+ * Posts a work request.  @op is a compile-time constant: DAT_OP_INVALID for a receive, DAT_OP_SEND,
+ * or an RDMA operation.  Only RDMA operations use @remote.  Only sends use @key.
  */
 static __always_inline DAT_RETURN post(DAT_EP_HANDLE handle, u8 op, DAT_COUNT num,
 				       const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
@@ -222,13 +218,7 @@ DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_write);
 
-/**
- * struct read_to_rmr - arguments of dat_ep_post_rdma_read_to_rmr()
- * @local: part of an RMR, to which the read writes
- * @remote: memory of the peer, which is read
- * @cookie: cookie of the consumer
- * @flags: DAT_COMPLETION_FLAGS
- */
+/* Arguments of dat_ep_post_rdma_read_to_rmr(). */
 struct read_to_rmr {
 	const DAT_RMR_TRIPLET	*local;
 	const DAT_RMR_TRIPLET	*remote;
@@ -237,8 +227,8 @@ struct read_to_rmr {
 };
 
 /*
- * Posts a read to an RMR.  The RMR may not be bound yet, because a bind may precede the read in the
- * queue.  So the pump, not this function, checks whether the RMR is bound.
+ * The RMR may not be bound yet, because a bind may precede the read in the queue.  So the pump, not
+ * this function, checks whether the RMR is bound.
  */
 static DAT_RETURN post_read_to_rmr(struct dat_ep *ep, void *arg)
 {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/*
- * Service points of kernel consumers: public (PSP), reserved (RSP) and common (CSP) service points.
- */
+/* Public (PSP), reserved (RSP) and common (CSP) service points of kernel consumers. */
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
@@ -13,24 +11,14 @@
 #include "core/event/evd.h"
 #include "kdapl/kdapl.h"
 
-/**
- * struct sp_args - arguments for a new service point
- * @sp: private data; freed by the caller if the creation fails
- * @evd: handle of the EVD that gets the connection requests
- * @qual: connection qualifier; 0: choose a free one
- * @in_use: error to return if the qualifier is in use
- */
 struct sp_args {
-	struct kdat_sp	*sp;
-	DAT_EVD_HANDLE	evd;
-	u64		qual;
-	DAT_RETURN	in_use;
+	struct kdat_sp	*sp;		/* the caller frees it if the creation fails */
+	DAT_EVD_HANDLE	evd;		/* gets the connection requests */
+	u64		qual;		/* 0: choose a free one */
+	DAT_RETURN	in_use;		/* error if @qual is in use */
 };
 
-/*
- * Creates the listener, and sets *@handle and *@qual to its handle and qualifier.  The caller gets
- * no reference to the listener.
- */
+/* Creates the listener.  The caller gets no reference to it. */
 static DAT_RETURN sp_listen(struct dat_ia *ia, const struct sp_args *a, DAT_HANDLE *handle,
 			    u64 *qual)
 {
@@ -63,10 +51,7 @@ static struct kdat_sp *sp_alloc(DAT_HANDLE_TYPE kind)
 	return sp;
 }
 
-/*
- * Frees the private data of a service point that could not be created.  The free is deferred,
- * because kdat_cr_take_ep() may still read the data under RCU.
- */
+/* The free is deferred, because kdat_cr_take_ep() may still read the data under RCU. */
 static void sp_free(struct kdat_sp *sp)
 {
 	kfree_rcu(sp, rcu);
@@ -197,8 +182,8 @@ static DAT_RETURN rsp_reserve(struct kdat_sp *sp, struct dat_ep *ep)
 	DAT_EP_STATE state;
 
 	/*
-	 * Only an EP that can be reserved is used, so that kdat_cr_unreserve() can free the EP of a
-	 * request.
+	 * Take only an EP that can be reserved: kdat_cr_unreserve() may have to end the
+	 * reservation.
 	 */
 	state = kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED);
 	if (state != DAT_EP_STATE_UNCONNECTED)
@@ -264,10 +249,7 @@ DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 }
 EXPORT_SYMBOL_DAT(kdat_rsp_create);
 
-/*
- * Returns the handle of the EP of an RSP.  The handle is a snapshot, because a request may take the
- * EP at any time.
- */
+/* Returns the EP of an RSP.  It is a snapshot, because a request may take the EP at any time. */
 static DAT_EP_HANDLE rsp_ep(const struct kdat_sp *sp)
 {
 	struct dat_ep *ep;
@@ -335,8 +317,8 @@ static bool addr_same_host(const struct sockaddr_storage *a, const struct sockad
 }
 
 /*
- * Checks the address of a CSP.  Only the wildcard address and the address of the adapter are
- * allowed, because a listener always binds to the address of the adapter.
+ * Only the wildcard address and the address of the adapter are allowed, because a listener always
+ * binds to the address of the adapter.
  */
 static DAT_RETURN csp_check_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {

@@ -53,10 +53,7 @@ static int virtual_pages(const DAT_REGION_DESCRIPTION *region, u64 length, struc
 	return ret;
 }
 
-/*
- * Returns the first struct page of the @page_size bytes at physical address @addr.  Returns NULL if
- * @addr is not aligned to @page_size, or if the memory has no struct page.
- */
+/* Returns NULL if @addr is not aligned to @page_size, or if the memory has no struct page. */
 static struct page *phys_page(u64 addr, u64 page_size)
 {
 	u64 last = addr + page_size - 1;
@@ -104,21 +101,13 @@ static int var_pages(const DAT_REGION_DESCRIPTION *region, u64 length, struct kd
 	return sized_pages(region->for_array.pages, region->for_array.page_size, length, l);
 }
 
-/**
- * struct sg_walk - iterator over the pieces of a DAT_PLATFORM_MEMORY
- * @sg: next scatterlist entry
- * @left: number of scatterlist entries from @sg on
- * @skip: number of bytes to skip before the region begins
- * @page: first page of the present piece
- * @offset: offset of the present piece's first byte in @page
- * @length: number of bytes of the present piece
- */
+/* Iterator over the pieces of a DAT_PLATFORM_MEMORY. */
 struct sg_walk {
-	struct scatterlist	*sg;
-	unsigned int		left;
-	u64			skip;
-	struct page		*page;
-	u32			offset;
+	struct scatterlist	*sg;		/* next entry */
+	unsigned int		left;		/* entries from @sg on */
+	u64			skip;		/* bytes before the region begins */
+	struct page		*page;		/* of the present piece, which has @length bytes */
+	u32			offset;		/* of the piece in @page */
 	u32			length;
 };
 
@@ -169,8 +158,8 @@ static int platform_pages(const DAT_REGION_DESCRIPTION *region, u64 length,
 		len = min_t(u64, w.length, left);
 		left -= len;
 		/*
-		 * Each piece except the first must begin at a page boundary.  Each piece except the
-		 * last must end at a page boundary.
+		 * Each piece but the first must begin, and each but the last must end, at a page
+		 * boundary.
 		 */
 		if ((at && w.offset) || (left && offset_in_page(w.offset + len)))
 			return -EINVAL;
@@ -184,10 +173,6 @@ static int platform_pages(const DAT_REGION_DESCRIPTION *region, u64 length,
 	}
 }
 
-/*
- * Fills in one scatterlist entry for each of the @n pages.  Returns @n, -EINVAL if a page is
- * invalid, or -E2BIG if @n is more than @max.
- */
 static int fill_sized(const DAT_PADDR *addr, u64 page_size, u32 n, struct scatterlist *sg,
 		      u32 max)
 {
@@ -221,8 +206,8 @@ static int var_fill(const DAT_REGION_DESCRIPTION *region, u32 n, struct scatterl
 }
 
 /*
- * Fills in scatterlist entries for the whole region.  Returns the number of entries.  Returns
- * -E2BIG if the region has more than @n pages or needs more than @max entries.
+ * Fills in entries for the whole region, and returns their number.  Fails with -E2BIG if the region
+ * has more than @n pages or needs more than @max entries.
  */
 static int platform_fill(const DAT_REGION_DESCRIPTION *region, u32 n, struct scatterlist *sg,
 			 u32 max)
@@ -263,8 +248,8 @@ const struct kdat_mem_kind *kdat_mem_kind(DAT_MEM_TYPE type)
 }
 
 /*
- * Returns the error for a memory type that is not in mem_kinds.  DAT_MEM_TYPE_IA is a valid type
- * but not supported, because verbs offers kernel consumers no adapter memory.
+ * Returns the error for a type that is not in mem_kinds.  DAT_MEM_TYPE_IA is a valid type but not
+ * supported, because verbs offers kernel consumers no adapter memory.
  */
 DAT_RETURN kdat_unknown_kind(DAT_MEM_TYPE type)
 {
@@ -320,14 +305,10 @@ DAT_RETURN kdat_va_type_check(DAT_VA_TYPE va_type, DAT_RETURN bad)
 	return va_type == DAT_VA_TYPE_VA ? DAT_SUCCESS : bad;
 }
 
-/**
- * kdat_region_mem() - list the pages or DMA addresses of a region
- * @dev: device that will access the memory
- * @r: region whose type is in mem_kinds, except DAT_MEM_TYPE_LMR
- * @start: set to the address that segments use for the first byte
- *
- * Context: may sleep.  Return: the memory, which the caller frees by dat_kmem_free() or passes to
- * an LMR; or an ERR_PTR whose errno kdat_mem_error() converts.
+/*
+ * Lists the pages or DMA addresses of a region, whose type is not DAT_MEM_TYPE_LMR.  Sets *@start
+ * to the address that segments use for the first byte.  May sleep.  The caller frees the memory by
+ * dat_kmem_free() or passes it to an LMR.  kdat_mem_error() converts an errno of this function.
  */
 struct dat_kmem *kdat_region_mem(const struct dat_dev *dev, const struct kdat_region *r,
 				 u64 *start)

@@ -10,16 +10,10 @@
 #define KDAT_RESERVED_LMR	KDAT_ERR(DAT_RESERVED_LMR, DAT_NO_SUBTYPE)
 #define KDAT_NOT_SUPPORTED	KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)
 
-/**
- * struct kdat_pages - array of the pages of a region
- * @page: array of pages; freed by kvfree()
- * @n: number of entries of @page
- * @offset: offset of the region's first byte in the first page
- */
 struct kdat_pages {
-	struct page	**page;
+	struct page	**page;		/* array; freed by kvfree() */
 	u32		n;
-	u32		offset;
+	u32		offset;		/* of the region's first byte in the first page */
 };
 
 /**
@@ -40,18 +34,12 @@ struct kdat_mem_kind {
 				struct scatterlist *sg, u32 max);
 };
 
-/**
- * struct kdat_region - memory arguments of dat_lmr_kcreate() or dat_lmr_fmr()
- * @type: DAT memory type
- * @memory: description of the memory that the consumer passed
- * @length: number of bytes; for dat_lmr_fmr(), number of pages
- * @priv: DAT_MEM_PRIV_* bits
- */
+/* Memory arguments of dat_lmr_kcreate() or dat_lmr_fmr(). */
 struct kdat_region {
 	DAT_MEM_TYPE		type;
 	DAT_REGION_DESCRIPTION	memory;
-	u64			length;
-	u32			priv;
+	u64			length;		/* bytes; for dat_lmr_fmr(), pages */
+	u32			priv;		/* DAT_MEM_PRIV_* bits */
 };
 
 const struct kdat_mem_kind *kdat_mem_kind(DAT_MEM_TYPE type);

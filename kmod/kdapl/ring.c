@@ -18,9 +18,7 @@ static void *kring_entry(const struct dat_queue *q, u32 index)
 	return q->ring.entries + ((size_t)(index & (q->entries - 1)) << q->ring.shift);
 }
 
-/*
- * Returns the next free entry, or NULL if the ring is full or if a new ring is about to replace it.
- */
+/* Returns NULL if the ring is full, or if a new ring is about to replace it. */
 static void *kring_next(const struct dat_queue *q)
 {
 	u32 tail = *q->ring.tail;
@@ -137,13 +135,7 @@ const struct dat_sink kdat_sink = {
 	.reject_data	= true,
 };
 
-/**
- * kdat_evring_pop() - take the oldest event out of a ring
- * @r: ring of a kernel consumer
- * @eqe: set to the event
- *
- * Context: evd->lock held.  Return: true; false if the ring is empty.
- */
+/* Takes the oldest event.  Returns false if the ring is empty.  evd->lock is held. */
 bool kdat_evring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 {
 	if (!kdat_evring_count(r))
@@ -153,13 +145,9 @@ bool kdat_evring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 	return true;
 }
 
-/**
- * kdat_ring_pd() - return the private data of the peer's answer
- * @r: ring of a kernel consumer
- * @len: number of bytes of private data, as given in the connection event
- *
- * Context: ep->lock held.  Return: the private data; NULL if the EP was reset since the event.  If
- * the EP has connected again since the event, the result is the private data of the new peer.
+/*
+ * Returns the private data of the peer's answer, NULL if the EP was reset since the event.  If the
+ * EP has connected again since, the result is the private data of the new peer.  ep->lock is held.
  */
 void *kdat_ring_pd(const struct dat_epring *r, u32 len)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Remote memory regions of kernel consumers.  A bind call prepares a binding and posts a request
- * for it.
+ * Remote memory regions of kernel consumers.  A bind call prepares a binding and posts a request.
  */
 #include <linux/slab.h>
 
@@ -85,13 +84,7 @@ static DAT_RETURN krmr_post(struct dat_ep *ep, struct dat_rmr *rmr, u32 ticket,
 	return rc;
 }
 
-/**
- * struct bind_handles - handles and request arguments of a bind call
- * @lmr: handle of the LMR whose memory is bound; ignored if the call unbinds
- * @ep: handle of the EP whose send queue gets the request
- * @cookie: cookie of the consumer
- * @flags: DAT_COMPLETION_FLAGS that the consumer passed
- */
+/* Handles and request arguments of a bind call.  @lmr is ignored if the call unbinds. */
 struct bind_handles {
 	DAT_LMR_HANDLE	lmr;
 	DAT_EP_HANDLE	ep;

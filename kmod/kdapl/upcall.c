@@ -84,12 +84,7 @@ static void upcall_queue(struct dat_upcall *u)
 		tasklet_schedule(&c->tasklet);
 }
 
-/**
- * kdat_upcall_wake() - queue a runner for a notification event
- * @evd: EVD of a kernel consumer
- *
- * Context: evd->lock held.
- */
+/* Queues a runner for a notification event.  evd->lock is held. */
 void kdat_upcall_wake(struct dat_evd *evd)
 {
 	struct dat_upcall *u = upcall_of(evd);
@@ -98,7 +93,7 @@ void kdat_upcall_wake(struct dat_evd *evd)
 	if (evd->dead)
 		return;
 	/*
-	 * Set @again under any policy, because upcall_over() also reads the flag if the policy has
+	 * Set @again under any policy, because upcall_over() also reads it if the policy has
 	 * changed.
 	 */
 	u->again = true;
@@ -110,12 +105,7 @@ void kdat_upcall_wake(struct dat_evd *evd)
 		upcall_queue(u);
 }
 
-/**
- * kdat_upcall_drained() - re-arm the DAT_UPCALL_NORIFY upcall of an EVD after an empty dequeue
- * @evd: EVD of a kernel consumer
- *
- * Context: evd->lock held.
- */
+/* Re-arms the DAT_UPCALL_NORIFY upcall after an empty dequeue.  evd->lock is held. */
 void kdat_upcall_drained(struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
@@ -140,7 +130,7 @@ static __always_inline void upcall_unlock(struct dat_evd *evd, bool process)
 		spin_unlock(&evd->lock);
 }
 
-/* Returns true if a running runner may start an upcall, and there is an event for the upcall. */
+/* Returns true if a running runner may start an upcall, and has an event for it. */
 static bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
@@ -148,16 +138,14 @@ static bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
 	       u->running <= upcall_limit(u);
 }
 
-/*
- * Returns true if a DAT_UPCALL_NORIFY runner must end.  If the ring is empty, re-arms the upcall.
- */
+/* Returns true if a DAT_UPCALL_NORIFY runner must end.  An empty ring re-arms the upcall. */
 static bool upcall_over(struct dat_upcall *u)
 {
 	lockdep_assert_held(&u->evd->lock);
 
 	/*
 	 * The policy has changed during the upcall.  If notification events came meanwhile, this
-	 * runner must go on, because kdat_upcall_wake() may have left these events to this runner.
+	 * runner must go on: kdat_upcall_wake() may have left the events to it.
 	 */
 	if (u->policy != DAT_UPCALL_NORIFY)
 		return !u->again;
@@ -166,9 +154,7 @@ static bool upcall_over(struct dat_upcall *u)
 	return !(u->armed && u->again);
 }
 
-/*
- * Makes a DAT_UPCALL_NORIFY upcall.  The events stay queued.  Returns true if the runner goes on.
- */
+/* Makes a DAT_UPCALL_NORIFY upcall; the events stay queued.  Returns true if the runner goes on. */
 static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 	__must_hold(&u->evd->lock)
 {
@@ -194,7 +180,7 @@ static __always_inline void upcall_begin_dto(const struct dat_evd *evd, DAT_EVEN
 	event->evd_handle = kdat_handle(&evd->obj);
 }
 
-/* Takes the oldest event, which is not a DTO completion, and makes an upcall with it. */
+/* Makes an upcall with the oldest event, which is not a DTO completion. */
 static noinline void upcall_other(struct dat_upcall *u, DAT_EVENT *event, bool process)
 	__must_hold(&u->evd->lock)
 {
@@ -214,8 +200,7 @@ static noinline void upcall_other(struct dat_upcall *u, DAT_EVENT *event, bool p
 }
 
 /*
- * Makes one upcall.  The caller has called upcall_begin_dto() for @event.  Returns true if the
- * runner goes on.
+ * Makes one upcall.  The caller has called upcall_begin_dto().  Returns true if the runner goes on.
  */
 static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *evd,
 					DAT_EVENT *event, bool process)
@@ -280,10 +265,7 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 		u->task = NULL;
 	ending = u->ending;
 	upcall_unlock(evd, process);
-	/*
-	 * kdat_upcall_end() may have returned and @u may be freed.  wake_up_var() uses only the
-	 * address.
-	 */
+	/* kdat_upcall_end() may have returned, and @u may be freed: use only the address. */
 	if (unlikely(ending))
 		wake_up_var(u);
 	return max(UPCALL_BUDGET - budget, 1);
@@ -291,7 +273,7 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 
 /*
  * Removes the next runner from @here->first or @c->list.  @here is the current CPU.  @c is @here or
- * an offline CPU; an offline CPU has all its runners in the list.
+ * an offline CPU, which has all its runners in the list.
  */
 static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu *c)
 {
@@ -309,9 +291,8 @@ static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu 
 }
 
 /*
- * Runs the runners of @c, which is the current CPU or a CPU that went offline.
- *
- * Context: softirq; no lock held that a consumer's call takes.
+ * Runs the runners of @c, which is the current CPU or a CPU that went offline.  Context: softirq;
+ * no lock held that a consumer's call takes.
  */
 static void upcall_run_cpu(struct upcall_cpu *c)
 {
@@ -326,10 +307,7 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 			break;
 		n += upcall_run(u, &here->event, false);
 	}
-	/*
-	 * The budget UPCALL_CPU is used up.  Put the first runner at the head of the list for
-	 * later.
-	 */
+	/* UPCALL_CPU is used up.  Put the first runner at the head of the list for later. */
 	if (here->first) {
 		spin_lock(&here->lock);
 		list_add(&here->first->node, &here->list);
@@ -339,10 +317,7 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 	here->held--;
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
-	/*
-	 * Runners may have been queued on the current CPU meanwhile.  The tasklet of @c does not
-	 * run them.
-	 */
+	/* The tasklet of @c does not run what was queued on the current CPU meanwhile. */
 	if (here != c && !here->held && !list_empty(&here->list))
 		tasklet_schedule(&here->tasklet);
 }
@@ -359,21 +334,16 @@ static void upcall_work(struct work_struct *work)
 	upcall_run(container_of(work, struct dat_upcall, work), &event, true);
 }
 
-/**
- * kdat_upcall_hold() - make new runners of this CPU wait for kdat_upcall_release()
- *
- * Context: softirq.  The caller stays on this CPU until kdat_upcall_release().
+/*
+ * Makes new runners of this CPU wait for kdat_upcall_release().  Context: softirq.  The caller
+ * stays on this CPU until then.
  */
 void kdat_upcall_hold(void)
 {
 	this_cpu_inc(upcall_cpus.held);
 }
 
-/**
- * kdat_upcall_release() - run the runners that were queued on this CPU since kdat_upcall_hold()
- *
- * Context: softirq; no lock held that a consumer's call takes.
- */
+/* Runs the waiting runners.  Context: softirq; no lock held that a consumer's call takes. */
 void kdat_upcall_release(void)
 {
 	struct upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
@@ -382,11 +352,7 @@ void kdat_upcall_release(void)
 		upcall_run_cpu(c);
 }
 
-/**
- * kdat_upcall_setup() - initialize the upcall of a new EVD
- * @u: upcall; zeroed except the policy and the object
- * @process: true if the upcalls may sleep
- */
+/* @u is zeroed except the policy and the object.  @process: the upcalls may sleep. */
 void kdat_upcall_setup(struct dat_upcall *u, bool process)
 {
 	u->process = process;
@@ -394,14 +360,10 @@ void kdat_upcall_setup(struct dat_upcall *u, bool process)
 	INIT_WORK(&u->work, upcall_work);
 }
 
-/**
- * kdat_upcall_modify() - change the policy and the callback of an EVD's upcall
- * @evd: EVD of a kernel consumer
- * @policy: any policy but DAT_UPCALL_TEARDOWN
- * @object: new callback, or NULL to keep the old one
- * @now: true to make upcalls also for events that are already queued
- *
- * Context: evd->lock held.  Return: true; false if @policy needs a callback and there is none.
+/*
+ * Changes the policy and the callback.  @object: new callback, or NULL to keep the old one.  @now:
+ * make upcalls also for events that are already queued.  Returns false if @policy needs a callback
+ * and there is none.  evd->lock is held.
  */
 bool kdat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 			const DAT_UPCALL_OBJECT *object, bool now)
@@ -432,11 +394,9 @@ static bool upcall_ended(struct dat_evd *evd)
 	return ended;
 }
 
-/**
- * kdat_upcall_end() - prevent new upcalls and wait for running ones
- * @evd: EVD of a kernel consumer, reference held
- *
- * Context: may sleep; not inside an upcall; no lock held that an upcall may take, such as ia->sem.
+/*
+ * Prevents new upcalls and waits for running ones.  Context: may sleep; not inside an upcall; no
+ * lock held that an upcall may take, such as ia->sem.
  */
 void kdat_upcall_end(struct dat_evd *evd)
 {
@@ -450,21 +410,13 @@ void kdat_upcall_end(struct dat_evd *evd)
 	wait_var_event(u, upcall_ended(evd));
 	spin_lock_bh(&evd->lock);
 	u->ending--;
-	/*
-	 * kdat_upcall_modify() may have enabled upcalls during the wait, when no runner could
-	 * start.
-	 */
+	/* kdat_upcall_modify() may have enabled upcalls during the wait, when none could start. */
 	if (!u->ending && u->policy != DAT_UPCALL_DISABLE && u->again)
 		kdat_upcall_wake(evd);
 	spin_unlock_bh(&evd->lock);
 }
 
-/**
- * kdat_upcall_is_mine() - check whether the calling thread runs inside an upcall of an EVD
- * @evd: EVD of a kernel consumer
- *
- * Return: true inside an upcall of @evd that may sleep; false inside a BH upcall.
- */
+/* Returns true if the calling thread is inside an upcall of @evd that may sleep. */
 bool kdat_upcall_is_mine(struct dat_evd *evd)
 {
 	return READ_ONCE(upcall_of(evd)->task) == current;
