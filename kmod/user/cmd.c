@@ -26,14 +26,9 @@
 #include "lib/device.h"
 #include "user/file.h"
 
-/**
- * dat_cmd_step() - check the resize step in an ioctl argument
- * @what: enum dat_ring_step
- * @generation: generation of the ring to commit or cancel; must be 0 for a step that allocates a
- *	ring
- * @step: set to the step
- *
- * Return: 0; -EOPNOTSUPP if the step is unknown; -EINVAL if @generation must be 0 and is not.
+/*
+ * Checks the resize step in an ioctl argument.  Fails with -EOPNOTSUPP if it is unknown, with
+ * -EINVAL if a step that allocates a ring has a @generation.
  */
 int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
 {
@@ -197,10 +192,7 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
 	if (READ_ONCE(dat_ucmd_ia(ucmd)->dead) && xa_empty(&dat_ucmd_ia(ucmd)->objs)) {
-		/*
-		 * A parked poller does not notice by itself that the device is gone, so wake the
-		 * poller.
-		 */
+		/* A parked poller does not notice by itself that the device is gone. */
 		dat_poller_wake(&ucmd->file->poller);
 		return -ENODEV;
 	}
@@ -351,9 +343,7 @@ static int rmr_bind(struct dat_ucmd *ucmd, struct dat_rmr *rmr, struct dat_lmr *
 	u64 length = 0;
 	int ret;
 
-	/*
-	 * Fault in only memory of the LMR.  For any other range, dat_rmr_bind() returns an error.
-	 */
+	/* Fault in only memory of the LMR; dat_rmr_bind() refuses any other range. */
 	if (lmr && dat_lmr_covers(lmr, arg->addr, arg->length))
 		length = arg->length;
 	ret = dat_ia_pin_begin(ucmd->bound, arg->addr, length, arg->priv);

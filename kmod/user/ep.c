@@ -16,7 +16,7 @@
 #include "core/mem/lmr.h"
 #include "user/file.h"
 
-/* Looks up an optional parent of an EP.  Id 0 means that there is no parent; the result is NULL. */
+/* Looks up an optional parent of an EP.  Id 0 means none: the result is NULL. */
 static void *ep_find(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	return id ? dat_obj_get(ia, type, id) : NULL;
@@ -62,7 +62,6 @@ static int ep_check(const struct dat_ia *ia, const struct dat_ep_create *arg)
 	return 0;
 }
 
-/* Returns the id of the SRQ of an EP, or 0 if the EP has no SRQ. */
 static u32 ep_srq_id(struct dat_ep *ep)
 {
 	u32 id;
@@ -130,9 +129,6 @@ int dat_cmd_ep_create(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/*
- * Converts the argument of a modification to the argument of a creation with the same parameters.
- */
 static void ep_modify_to_create(const struct dat_ep_modify *arg, u32 srq,
 				struct dat_ep_create *create)
 {
@@ -207,10 +203,7 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 	ep = dat_obj_get(ucmd->bound, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	/*
-	 * The id of the SRQ stays valid, because the EP keeps the SRQ in use and we hold a
-	 * reference to the EP.
-	 */
+	/* The id of the SRQ stays valid: the EP, to which we hold a reference, uses the SRQ. */
 	ep_modify_to_create(arg, ep_srq_id(ep), &create);
 	ret = ep_modify(ucmd->bound, ep, &create, &step);
 	ep_modify_fill(arg, ep, &step);

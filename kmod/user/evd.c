@@ -42,8 +42,8 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 }
 
 /*
- * Makes the EVD the async EVD of the IA.  Called after the results were copied to the caller,
- * because the caller must have the id of the EVD before events arrive.
+ * Makes the EVD the async EVD of the IA.  Called after the results were copied: the caller must
+ * have the id of the EVD before events arrive.
  */
 int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret)
 {
@@ -260,10 +260,7 @@ int dat_cmd_fd(struct dat_ucmd *ucmd)
 	return min(ret, 0);
 }
 
-/*
- * Installs the file descriptor.  Called after the results were copied to the caller, because an
- * installed descriptor cannot be taken back.
- */
+/* Installs the descriptor after the results were copied, because it cannot be taken back. */
 int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret)
 {
 	struct dat_fd *arg = ucmd->arg;

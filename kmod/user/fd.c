@@ -32,12 +32,9 @@ static const struct file_operations fd_fops = {
 	.llseek		= noop_llseek,
 };
 
-/**
- * dat_fd_file() - create a file for poll() on an object
- * @obj: object
- *
- * Context: may sleep.  Return: the file, which holds a reference to @obj; or an ERR_PTR:
- * -EOPNOTSUPP if objects of this type cannot be polled.
+/*
+ * Returns a file for poll(), which holds a reference to @obj.  Fails with -EOPNOTSUPP if objects of
+ * this type cannot be polled.
  */
 struct file *dat_fd_file(struct dat_obj *obj)
 {

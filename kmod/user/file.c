@@ -55,26 +55,13 @@ static void file_open(struct dat_devfile *devfile)
 	file->mn.ops = &file_mn_ops;
 }
 
-/**
- * dat_file_close_ia() - destroy every object of the IA of a file
- * @file: open file with an IA
- *
- * The function may be called more than once.
- *
- * Context: may sleep.
- */
+/* Destroys every object of the file's IA.  May be called more than once.  May sleep. */
 void dat_file_close_ia(struct dat_file *file)
 {
 	dat_ia_wake(file->ia);
-	/*
-	 * dat_ia_shutdown() waits for the calls that hold ia->sem, so no call adds bells
-	 * afterwards.
-	 */
+	/* This waits for the calls that hold ia->sem, so no call adds bells afterwards. */
 	dat_ia_shutdown(file->ia);
-	/*
-	 * The poller reads file->bells only while the IA is live.  Wake the poller, so that it
-	 * ends.
-	 */
+	/* The poller reads file->bells only while the IA is live.  Wake it, so that it ends. */
 	dat_poller_wake(&file->base.poller);
 	xa_destroy(&file->bells);
 	dat_ia_close(file->ia);
@@ -86,7 +73,7 @@ static void file_release(struct dat_devfile *devfile)
 
 	if (!file->ia)
 		return;
-	/* If the address space has not ended, mmu_notifier_unregister() queues file->end_work. */
+	/* This queues file->end_work if the address space has not ended. */
 	mmu_notifier_unregister(&file->mn, devfile->mm);
 	cancel_work_sync(&file->end_work);
 	dat_file_close_ia(file);
@@ -113,10 +100,7 @@ int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *d
 	if (file->ia)
 		goto out;
 	ret = mmu_notifier_register(&file->mn, file->base.mm);
-	/*
-	 * -EINTR means that a signal is pending.  The process may have no handler for the signal,
-	 * so restart the ioctl after the signal.
-	 */
+	/* -EINTR: a signal is pending.  The process may have no handler for it, so restart. */
 	if (ret == -EINTR)
 		ret = -ERESTARTNOINTR;
 	if (ret)
@@ -161,12 +145,9 @@ static int file_add_ep_bells(struct dat_file *file, struct dat_ep *ep)
 	return ret;
 }
 
-/**
- * dat_file_add_bells() - allocate bits of the doorbell region for the queues of an object
- * @file: open file
- * @obj: published EP or SRQ; another thread may be freeing it
- *
- * Return: 0; -ENOMEM; -ENOSPC if no bit is free; -ENOENT if @obj is being freed.
+/*
+ * Allocates bits of the doorbell region for the queues of a published EP or SRQ.  Another thread
+ * may be freeing it: then fails with -ENOENT.  Fails with -ENOSPC if no bit is free.
  */
 int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj)
 {
@@ -191,12 +172,9 @@ static void file_del_bell(struct dat_file *file, struct dat_queue *q)
 	WRITE_ONCE(q->bell, DAT_NO_BELL);
 }
 
-/**
- * dat_file_del_bells() - release the doorbell bits of an object's queues
- * @file: open file
- * @obj: object of any type that was freed, so that dat_file_add_bells() rejects the object
- *
- * file->bells holds no reference to @obj, so the caller must still hold a reference.
+/*
+ * Releases the doorbell bits of an object of any type that was freed, so that dat_file_add_bells()
+ * rejects it.  file->bells holds no reference to @obj, so the caller must still hold one.
  */
 void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj)
 {
@@ -249,14 +227,10 @@ static void file_kick_rung(struct dat_file *file)
 	}
 }
 
-/**
- * dat_file_kick() - process every queue whose doorbell bit is set
- * @file: open file
- *
- * A set bit that belongs to no queue is cleared and ignored.  Over iWARP a receive must be at the
- * device when its post returns, so this function also waits for a thread that has taken the bit.
- *
- * Context: may sleep.
+/*
+ * Processes every queue whose doorbell bit is set.  A bit that belongs to no queue is cleared and
+ * ignored.  Over iWARP a receive must be at the device when its post returns, so this function also
+ * waits for a thread that has taken the bit.  May sleep.
  */
 void dat_file_kick(struct dat_file *file)
 {
@@ -269,12 +243,7 @@ void dat_file_kick(struct dat_file *file)
 	mutex_unlock(&file->kicking);
 }
 
-/**
- * dat_file_kick_all() - process every queue, even if the doorbell bit of the queue is not set
- * @file: open file
- *
- * Context: may sleep.
- */
+/* Processes every queue, even if its doorbell bit is not set.  May sleep. */
 void dat_file_kick_all(struct dat_file *file)
 {
 	unsigned long bell;
@@ -286,12 +255,7 @@ void dat_file_kick_all(struct dat_file *file)
 	}
 }
 
-/**
- * dat_file_rung() - return true if a doorbell bit was set since the last kick
- * @file: open file
- *
- * Context: any.
- */
+/* Returns true if a doorbell bit was set since the last kick.  Context: any. */
 bool dat_file_rung(const struct dat_file *file)
 {
 	unsigned int words = READ_ONCE(file->words);

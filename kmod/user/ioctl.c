@@ -47,7 +47,7 @@ static int ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
 		return -EOPNOTSUPP;
 	if (!ia)
 		return -EINVAL;
-	/* A kick may report events to EVDs.  The lock keeps a close from freeing these EVDs. */
+	/* A kick may report events to EVDs: the lock keeps a close from freeing them. */
 	ret = dat_ia_lock_live(ia);
 	if (ret)
 		return ret;

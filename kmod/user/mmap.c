@@ -10,13 +10,10 @@
 #include "core/mem/pool.h"
 #include "user/file.h"
 
-/**
- * dat_mmap_span() - describe the place of an object's memory for mmap()
- * @ia: IA of the object
- * @slice: memory; may be empty, in which case all members of the returned place are 0
- *
- * Context: ia->resize_lock held.  As soon as the object has an id, another thread of the process
- * may resize the object, which frees @slice and its chunk.  Return: the place.
+/*
+ * Returns the place of an object's memory for mmap(), all 0 if @slice is empty.  ia->resize_lock is
+ * held: as soon as the object has an id, another thread of the process may resize the object, which
+ * frees @slice and its chunk.
  */
 struct dat_span dat_mmap_span(struct dat_ia *ia, const struct dat_slice *slice)
 {

@@ -66,10 +66,7 @@ static const void *ring_entry(struct dat_queue *q)
 static void ring_copy_sge(struct dat_wr *wr, const void *from)
 {
 	memcpy(wr->sge, from, wr->num_sge * sizeof(wr->sge[0]));
-	/*
-	 * Without a barrier, the compiler may read the shared segments again when later code checks
-	 * the copy.
-	 */
+	/* Without a barrier, the compiler may read the segments again when they are checked. */
 	barrier();
 }
 
@@ -86,10 +83,7 @@ static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	q->head++;
 	wr->cookie = sqe.cookie;
 	wr->op = array_index_nospec(sqe.opcode, DAT_OP_LAST);
-	/*
-	 * Set the flags before an entry is rejected, because the event of a rejected entry needs
-	 * the flags.
-	 */
+	/* Set the flags before an entry is rejected: the event of a rejected entry needs them. */
 	wr->flags = dat_flags_with_op(wr->op, sqe.flags & DAT_SQE_FLAGS_ALL);
 	wr->num_sge = sqe.num_sge;
 	wr->rkey = sqe.rkey;
@@ -130,10 +124,7 @@ static void ring_publish(struct dat_queue *q)
 
 	WRITE_ONCE(status->bad, q->bad);
 	WRITE_ONCE(status->head, q->head);
-	/*
-	 * Publish @done before the completion event, because the process may post again after the
-	 * event.
-	 */
+	/* Publish @done before the completion event: the process may post again after the event. */
 	smp_store_release(&status->done, q->done);
 }
 
@@ -146,10 +137,7 @@ static bool ring_arm(struct dat_queue *q, u32 after)
 	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);	/* after kick_at */
 	smp_mb();						/* (E) */
 	n = smp_load_acquire(q->ring.tail) - q->head;		/* (D) */
-	/*
-	 * A tail that is out of range counts as entries, so that sq_fetch() or rq_fetch() reports
-	 * the error.
-	 */
+	/* A tail out of range counts as entries, so that sq_fetch() or rq_fetch() reports it. */
 	return n >= after;
 }
 
@@ -180,7 +168,7 @@ const struct dat_face dat_user_face = {
 	.rq	= &user_rq_ops,
 };
 
-/* Returns true if a bit of the doorbell word @word is set.  Does not change the word. */
+/* Returns true if a bit of a doorbell word is set, and leaves the word unchanged. */
 bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
 {
 	const u32 *dirty = r->va;
@@ -188,10 +176,7 @@ bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
 	return READ_ONCE(dirty[word]);
 }
 
-/*
- * Reads and clears one word of doorbell bits.  If the word is 0, skips the xchg(), which is
- * expensive.
- */
+/* Reads and clears a word of doorbell bits.  Skips the xchg(), which is expensive, for a 0. */
 u32 dat_doorbell_take(struct dat_region *r, unsigned int word)
 {
 	u32 *dirty = r->va;
