@@ -2,8 +2,7 @@
 /* Copyright (c) The dat authors */
 /*
  * Ends of the enumerations (last value + 1) and sets of the known flags in <rdma/dat_ioctl.h> and
- * <rdma/dat_ring.h>.  These values change as the ABI grows, so the headers for user space do not
- * contain them.
+ * <rdma/dat_ring.h>.  They change as the ABI grows, so the headers for user space do not have them.
  */
 #ifndef _DAT_ABI_H
 #define _DAT_ABI_H
@@ -11,8 +10,8 @@
 #include <rdma/dat_ioctl.h>
 
 /*
- * Largest number of queues of an open file: the default, and the largest value that a process can
- * ask for.  The latter suffices for two queues of each of 65,536 EPs and for 65,536 SRQs.
+ * Queues of an open file: the default, and the largest number that a process can ask for.  The
+ * latter suffices for both queues of 65,536 EPs and for 65,536 SRQs.
  */
 #define DAT_QUEUES_DEFAULT	32768
 #define DAT_QUEUES_LIMIT	196608

@@ -36,10 +36,7 @@ void dat_dev_put(struct dat_dev *dev)
 	kref_put(&dev->ref, dev_release);
 }
 
-/*
- * Returns true if @name names the port.  Every port has the name "<device>:<port>", and port 1 also
- * has the name "<device>".
- */
+/* Every port has the name "<device>:<port>", and port 1 also the name "<device>". */
 static bool dev_port_matches(const struct dat_dev *dev, u32 port, const char *name)
 {
 	char device[DAT_NAME_SIZE], full[DAT_NAME_SIZE + sizeof(":4294967295")];
@@ -80,14 +77,9 @@ static struct dat_dev *dev_find(const char *name, struct net *net, u32 *port)
 	return ERR_PTR(-ENOENT);
 }
 
-/**
- * dat_dev_find() - look an adapter up by name
- * @name: IA name
- * @net: network namespace of the caller
- * @port: result: number of the port
- *
- * Return: the device with a reference, or an ERR_PTR: -ENOENT if no port visible from @net has the
- * name; -EOPNOTSUPP if DAT does not support the driver of the device.
+/*
+ * Returns the device with a reference, and sets *@port.  Fails with -ENOENT if no port visible from
+ * @net has the name, with -EOPNOTSUPP if DAT does not support the driver.
  */
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 {
@@ -101,15 +93,7 @@ struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 	return found;
 }
 
-/**
- * dat_dev_query() - query an adapter without opening it
- * @name: IA name
- * @net: network namespace of the caller
- * @limits: result: limits of the device, unchanged after an error
- * @port: result: attributes of the port, unchanged after an error
- *
- * Return: 0, or an error of dat_dev_find().
- */
+/* Queries an adapter without opening it.  After an error the results are unchanged. */
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 		  struct dat_port *port)
 {
@@ -126,10 +110,7 @@ int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 	return PTR_ERR_OR_ZERO(dev);
 }
 
-/*
- * Returns the next adapter that can be opened from @net, and stores its position in @cursor; NULL
- * if there are no more.
- */
+/* Returns the next adapter after @cursor that can be opened from @net, or NULL. */
 static struct dat_dev *dev_next(struct net *net, u64 *cursor, u32 *port)
 {
 	struct dat_dev *dev;
@@ -154,16 +135,9 @@ static struct dat_dev *dev_next(struct net *net, u64 *cursor, u32 *port)
 	return NULL;
 }
 
-/**
- * dat_dev_next() - enumerate the adapters that can be opened
- * @net: network namespace of the caller
- * @cursor: position in the enumeration: 0 for the first adapter; updated for the next call
- * @name: result: IA name of the adapter
- * @len: size of @name
- * @port: result: number of the port
- * @active: result: true if the port is up
- *
- * Return: 0, or -ENOENT if there are no more adapters.
+/*
+ * Enumerates the adapters that can be opened from @net.  @cursor: 0 for the first one; updated for
+ * the next call.  Fails with -ENOENT if there are no more.
  */
 int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active)
 {
@@ -190,7 +164,7 @@ static void dev_show(struct seq_file *m, const struct dat_dev *dev, u32 port, co
 	seq_putc(m, '\n');
 }
 
-/* Writes the line of the adapter of @ia, unless the device is gone. */
+/* Writes nothing if the device is gone. */
 static void dev_show_ia(struct seq_file *m, const struct dat_ia *ia)
 {
 	char name[DAT_NAME_SIZE];
@@ -205,16 +179,11 @@ static void dev_show_ia(struct seq_file *m, const struct dat_ia *ia)
 		dev_show(m, ia->dev, ia->port, name);
 }
 
-/**
- * dat_dev_show() - write a line to fdinfo for each adapter that an open file may use
- * @m: output
- * @net: network namespace of the opener
- * @ia: IA of the file, whose adapter is then the only one; or NULL
+/*
+ * Writes a line to fdinfo for each adapter that can be opened from @net, or only for that of @ia.
  *
  * Any process may open the device and read this, as often as it likes.  So this does not query
  * ports, which may wait for the firmware, and holds dat_dev_lock only to find one adapter.
- *
- * Context: may sleep.
  */
 void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
 {
@@ -243,7 +212,7 @@ void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
 	}
 }
 
-/* Adds an IA to its device.  Returns false if the device is being removed. */
+/* Returns false if the device is being removed. */
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia)
 {
 	bool alive;
@@ -263,13 +232,9 @@ void dat_dev_detach(struct dat_ia *ia)
 	mutex_unlock(&dat_dev_lock);
 }
 
-/**
- * dat_dev_addr() - find an address of the port of an IA
- * @ia: IA, locked with dat_ia_lock_live()
- * @family: AF_INET, AF_INET6, or AF_UNSPEC for the address that the transport prefers
- * @ss: result: address, with port number 0
- *
- * Return: 0, or -ENETUNREACH if the port has no address of that family at present.
+/*
+ * Finds an address of the port of a locked IA.  For AF_UNSPEC it is the one that the transport
+ * prefers.  Fails with -ENETUNREACH if the port has none of that family at present.
  */
 int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *ss)
 {
@@ -293,14 +258,9 @@ static bool dev_alloc_stats(struct dat_dev *dev)
 	return true;
 }
 
-/**
- * dat_dev_alloc() - allocate a device, which the transport fills in and registers
- * @ops: operations of the transport
- * @nports: number of ports, which are numbered from 1; 0 for an InfiniBand switch
- * @usable: true if DAT supports the driver of the device
- *
- * Context: may sleep.  Return: the device, which the caller passes to dat_dev_register() or to
- * dat_dev_put(); NULL if out of memory.
+/*
+ * Allocates a device, which the transport fills in and passes to dat_dev_register() or
+ * dat_dev_put().  @nports: 0 for an InfiniBand switch.  @usable: DAT supports the driver.
  */
 struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool usable)
 {
@@ -320,10 +280,7 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool 
 	return dev;
 }
 
-/**
- * dat_dev_register() - publish a device, so that consumers can open its ports
- * @dev: device whose limits and quirks are filled in
- */
+/* From now on consumers can open the ports of @dev, whose limits and quirks are filled in. */
 void dat_dev_register(struct dat_dev *dev)
 {
 	mutex_lock(&dat_dev_lock);
@@ -347,8 +304,8 @@ static struct dat_ia *dev_first_ia(struct dat_dev *dev)
 }
 
 /*
- * Keeps dat_ia_pin_begin() from starting new registrations on the device, because the shutdown of
- * an IA waits for the registrations in progress.
+ * Keeps dat_ia_pin_begin() from starting registrations, because a shutdown waits for those in
+ * progress.
  */
 static void dev_close_ias(struct dat_dev *dev)
 {
@@ -360,14 +317,9 @@ static void dev_close_ias(struct dat_dev *dev)
 	mutex_unlock(&dat_dev_lock);
 }
 
-/**
- * dat_dev_unregister() - remove a device
- * @dev: registered device; the function drops the transport's reference
- *
- * Sends a catastrophic async event to every consumer and shuts down all IAs of the device.  On
- * return no connection uses the device.
- *
- * Context: sleeps.
+/*
+ * Removes a device and drops the transport's reference.  Sends a catastrophic async event to every
+ * consumer and shuts down all IAs of the device.  Sleeps.  On return no connection uses the device.
  */
 void dat_dev_unregister(struct dat_dev *dev)
 {

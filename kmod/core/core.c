@@ -21,8 +21,8 @@ int __init dat_core_init(void)
 
 	/*
 	 * Memory reclaim may wait for I/O of kernel consumers, and the work items of this module
-	 * complete that I/O.  So each workqueue needs a rescuer thread, which WQ_MEM_RECLAIM
-	 * provides.  WQ_SYSFS lets an administrator choose the processors of a workqueue.
+	 * complete that I/O.  So each workqueue needs a rescuer, which WQ_MEM_RECLAIM provides.
+	 * WQ_SYSFS lets an administrator choose the processors.
 	 */
 	dat_wq = alloc_workqueue("dat", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS, 0);
 	if (!dat_wq)

@@ -80,10 +80,7 @@
 /* Range of the ids of objects (ia->objs) and of chunks of shared memory (pool->ids). */
 #define DAT_ID_LIMIT	XA_LIMIT(1, (1 << DAT_ID_BITS) - 1)
 
-/*
- * A 32-bit process passes a page offset of at most 32 bits to mmap(), so the offset of a chunk must
- * fit.
- */
+/* The mmap() offset of a chunk must fit into the 32 bits of pages that a 32-bit process passes. */
 static_assert(DAT_ID_BITS + DAT_REGION_KIND_BITS <= 32);
 
 struct dat_evd;
@@ -95,141 +92,95 @@ struct poll_table_struct;
 struct rdma_cgroup;
 struct rdmacg_device;
 
-/**
- * struct dat_dev - an RDMA device that DAT can use
- * @ref: reference count: one reference of the transport, and one of each IA
- * @ops: operations of the transport
- * @priv: private data of the transport; valid until dat_dev_unregister() returns, so a thread that
- *	has locked an IA of the device with dat_ia_lock_live() may use it
- * @cg: device as the rdma cgroup knows it, for the charges of objects; valid as long as @priv is
- * @nports: number of ports, which are numbered from 1; constant since registration
- * @usable: flag: DAT supports the driver of the device; constant since registration
- * @quirks: enum dat_quirk bits; constant since registration
- * @limits: limits of the device; constant since registration
- * @serial: serial number of the registration, counted from 1
- * @node: entry in the list of all devices; protected by dat_dev_lock
- * @ias: list of the open IAs; protected by dat_dev_lock
- * @ending: number of connections that have left their EP, but whose resources the transport has not
- *	released yet; see dat_conn_gone()
- * @stats: counters of each port, from port 1 on, see stats.h; NULL if @usable is not set
+/*
+ * An RDMA device.  Members other than @ref, @node, @ias and @ending are constant once it is
+ * registered.
  */
 struct dat_dev {
-	struct kref			ref;
+	struct kref			ref;	/* one of the transport, and one of each IA */
 	const struct dat_xport_ops	*ops;
+	/*
+	 * Private data of the transport; valid until dat_dev_unregister() returns, so a thread that
+	 * has locked an IA of the device with dat_ia_lock_live() may use it.
+	 */
 	void				*priv;
-	struct rdmacg_device		*cg;
-	u32				nports;
-	bool				usable;
-	unsigned long			quirks;
+	struct rdmacg_device		*cg;	/* as the rdma cgroup knows it; valid like @priv */
+	u32				nports;	/* ports are numbered from 1 */
+	bool				usable;	/* DAT supports the driver of the device */
+	unsigned long			quirks;	/* enum dat_quirk bits */
 	struct dat_limits		limits;
-	u32				serial;
-	struct list_head		node;
-	struct list_head		ias;
+	u32				serial;	/* of the registration, counted from 1 */
+	struct list_head		node;	/* in the list of devices; dat_dev_lock */
+	struct list_head		ias;	/* open IAs; dat_dev_lock */
+	/* Connections that have left their EP, until dat_conn_gone(). */
 	atomic_t			ending;
-	struct dat_stats __percpu	*stats[];
+	struct dat_stats __percpu	*stats[]; /* per port, from port 1 on */
 };
 
-/**
- * struct dat_ia - interface adapter: one opening of one port
- * @ref: reference count: one reference of the opener, and one of each object
- * @dev: device
- * @name: adapter name that the opener has passed to dat_ia_open(); constant
- * @port: port number of the device
- * @stats: counters of the port; constant
- * @net: network namespace of the opener
- * @node: entry in dev->ias; protected by dat_dev_lock
- * @sem: lock that keeps a shutdown from running during a call; see the top of this file
- * @dead: flag: the IA is shut down, so no object may be published; written under @sem and
- *	xa_lock(&objs)
- * @closing: flag: a shutdown waits for @sem, so a thread that sleeps while it holds @sem must
- *	return; protected by no lock
- * @pinning: number of registrations of user memory in progress.  A registration does not hold @sem,
- *	and no registration begins after @closing is set.  A shutdown waits until @pinning is 0,
- *	then takes @sem.
- * @watched: flag: a poller thread polls the doorbells, so producers need not kick the queues,
- *	except for receives over iWARP; written by the poller thread, read under the lock of a queue
- * @resize_lock: lock of the prepared rings of all objects; held while a prepared ring replaces the
- *	ring in use
- * @submit_pool: memory of the ring parts that the consumer writes; has a lock of its own
- * @status_pool: memory of the ring parts that the driver writes; has a lock of its own
- * @objs: all objects, indexed by id
- * @next_id: id at which the search for a free id begins; protected by xa_lock(&objs)
- * @id_rounds: number of times that @next_id has wrapped
- * @face: interface that has opened the IA: the user face or the kernel face; constant
- * @lmr_lock: lock that a writer of @lmrs holds
- * @lmr_ids: allocator of the LMR indices, which are the low bits of an lmr_context
- * @lmrs: table of the LMRs by index, read under RCU; NULL before the first LMR
- * @lmr_gen: generation of the lmr_context that was made last
- * @reserved: LMR that covers all memory, created on demand; freed after all other objects; or NULL
- * @async_evd: EVD for async events, or NULL; set once; reference held
- * @user_data: owner field of events about the IA itself
- * @msg_max: largest message of the port, in bytes
- * @mtu: as in struct dat_port, when the IA was opened
- * @iwarp: flag: the port speaks iWARP
- * @cg: rdma cgroup to which the open IA is charged
- */
+/* Interface adapter: one opening of one port. */
 struct dat_ia {
-	struct kref		ref;
+	struct kref		ref;		/* one of the opener, and one of each object */
 	struct dat_dev		*dev;
-	char			name[DAT_NAME_SIZE];
+	char			name[DAT_NAME_SIZE];	/* as passed to dat_ia_open() */
 	u32			port;
-	struct dat_stats __percpu *stats;
-	struct net		*net;
-	struct list_head	node;
+	struct dat_stats __percpu *stats;	/* counters of the port */
+	struct net		*net;		/* of the opener */
+	struct list_head	node;		/* in dev->ias; dat_dev_lock */
+	/*
+	 * A call that uses the device holds it for reading, a shutdown for writing; see the top of
+	 * this file.
+	 */
 	struct rw_semaphore	sem;
+	/*
+	 * The IA is shut down: no object may be published.  Written under @sem and xa_lock(&objs).
+	 */
 	bool			dead;
+	/* A shutdown waits for @sem: a thread that sleeps with @sem held must return.  No lock. */
 	bool			closing;
+	/*
+	 * Registrations of user memory in progress, which do not hold @sem.  None begins after
+	 * @closing is set.  A shutdown waits until this is 0, then takes @sem.
+	 */
 	atomic_t		pinning;
+	/*
+	 * A poller thread polls the doorbells, so producers need not kick the queues, except for
+	 * receives over iWARP.  The poller thread writes it; read under the lock of a queue.
+	 */
 	bool			watched;
-	struct mutex		resize_lock;	/* prepared rings */
-	struct dat_pool		submit_pool;
-	struct dat_pool		status_pool;
-	struct xarray		objs;
-	u32			next_id;
-	atomic_t		id_rounds;
-	const struct dat_face	*face;
+	struct mutex		resize_lock;	/* prepared rings; held while one is put into use */
+	struct dat_pool		submit_pool;	/* ring parts that the consumer writes */
+	struct dat_pool		status_pool;	/* ring parts that the driver writes */
+	struct xarray		objs;		/* all objects, by id */
+	u32			next_id;	/* where the search for a free id begins; xa_lock */
+	atomic_t		id_rounds;	/* times that @next_id has wrapped */
+	const struct dat_face	*face;		/* that has opened the IA; constant */
 	spinlock_t		lmr_lock;	/* changes of lmrs */
-	struct ida		lmr_ids;
-	struct dat_lmr_table __rcu *lmrs;
-	atomic_t		lmr_gen;
-	struct dat_lmr		*reserved;
-	struct dat_evd		*async_evd;
-	u64			user_data;
-	u32			msg_max;
-	u32			mtu;
+	struct ida		lmr_ids;	/* LMR indices: the low bits of an lmr_context */
+	struct dat_lmr_table __rcu *lmrs;	/* by index; NULL before the first LMR */
+	atomic_t		lmr_gen;	/* generation of the newest lmr_context */
+	struct dat_lmr		*reserved;	/* covers all memory, freed last; or NULL */
+	struct dat_evd		*async_evd;	/* or NULL; set once; reference held */
+	u64			user_data;	/* owner field of events about the IA itself */
+	u32			msg_max;	/* largest message of the port, in bytes */
+	u32			mtu;		/* as in struct dat_port, at the open */
 	bool			iwarp;
-	struct rdma_cgroup	*cg;
+	struct rdma_cgroup	*cg;		/* to which the open IA is charged */
 };
 
-/**
- * struct dat_obj - common first member of all objects
- * @type: enum dat_obj_type
- * @id: index in ia->objs
- * @ref: reference count; the last put frees the memory
- * @users: number of uses of this object, see dat_obj_use(); -1: a free has succeeded
- * @ia: IA of the object; reference held
- * @user_data: owner field of the object's events
- * @published: flag: dat_obj_publish() has made the object visible to lookups; stays set after a
- *	free
- * @priv: private data of a face that has handles, released by face->release(); else NULL
- * @context: context value that a kernel consumer has set for the object; else 0
- * @round: value of ia->id_rounds when the object got its id
- * @cg: rdma cgroup to which the object is charged, or NULL
- * @rcu: head for the deferred free, because lookups by id run under RCU
- */
+/* Common first member of all objects. */
 struct dat_obj {
 	enum dat_obj_type	type;
-	u32			id;
-	struct kref		ref;
-	atomic_t		users;
-	struct dat_ia		*ia;
-	u64			user_data;
-	bool			published;
-	void			*priv;
-	u64			context;
-	u32			round;
-	struct rdma_cgroup	*cg;
-	struct rcu_head		rcu;
+	u32			id;		/* index in ia->objs */
+	struct kref		ref;		/* the last put frees the memory */
+	atomic_t		users;		/* dat_obj_use() calls; -1: a free has succeeded */
+	struct dat_ia		*ia;		/* reference held */
+	u64			user_data;	/* owner field of the object's events */
+	bool			published;	/* visible to lookups; stays set after a free */
+	void			*priv;		/* face's data, for face->release() */
+	u64			context;	/* that a kernel consumer has set, or 0 */
+	u32			round;		/* ia->id_rounds when the object got its id */
+	struct rdma_cgroup	*cg;		/* to which the object is charged, or NULL */
+	struct rcu_head		rcu;		/* lookups by id run under RCU */
 };
 
 /**
@@ -280,7 +231,7 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool 
 void dat_dev_register(struct dat_dev *dev);
 void dat_dev_unregister(struct dat_dev *dev);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);
-/* Characters of a name that fdinfo shows in octal, so that no value has a blank. */
+/* fdinfo shows these in octal, so that no value has a blank. */
 #define DAT_SHOW_OCTAL	" \t\n\\"
 
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
@@ -329,7 +280,7 @@ void dat_obj_shutdown(struct dat_obj *obj);
 const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj);
 bool dat_obj_type_known(u32 type);
 
-/* Returns true once a free has succeeded.  No event about the object may be queued from then on. */
+/* A free has succeeded.  No event about the object may be queued from then on. */
 static inline bool dat_obj_dying(const struct dat_obj *obj)
 {
 	return atomic_read(&obj->users) < 0;

@@ -38,15 +38,9 @@ static void ia_uncharge(struct dat_ia *ia)
 #endif
 }
 
-/**
- * dat_ia_open() - open a port of an RDMA device as an interface adapter (IA)
- * @name: IA name
- * @net: network namespace
- * @face: operations of the face that opens the IA
- * @user_data: owner field of events about the IA itself
- *
- * Context: may sleep.  Return: the IA with a reference, or an ERR_PTR: -ENOMEM, or an error of
- * dat_dev_find().
+/*
+ * Opens a port as an IA.  @user_data: owner field of events about the IA itself.  May sleep.  Fails
+ * with an error of dat_dev_find().
  */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_face *face,
 			   u64 user_data)
@@ -78,8 +72,8 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	ia->net = get_net(net);
 
 	/*
-	 * Attach the IA to the device, so that dat_dev_unregister() finds the IA.  The device may
-	 * be removed before or after this line: check for both.
+	 * Attach the IA to the device, so that dat_dev_unregister() finds it.  The device may be
+	 * removed before or after this line: check for both.
 	 */
 	ret = -ENOENT;
 	if (!dat_dev_attach(ia->dev, ia))
@@ -126,23 +120,17 @@ void dat_ia_put(struct dat_ia *ia)
 	kref_put(&ia->ref, ia_release);
 }
 
-/**
- * dat_ia_lock() - keep a shutdown of an IA from running; if one is running, wait for its end first
- * @ia: interface adapter, which may be shut down
- *
- * Context: may sleep.  The caller must call dat_ia_unlock() later.
+/*
+ * Waits for a running shutdown, and keeps another from running until dat_ia_unlock().  May sleep.
  */
 void dat_ia_lock(struct dat_ia *ia)
 {
 	down_read(&ia->sem);
 }
 
-/**
- * dat_ia_lock_live() - keep an IA from being shut down, and its device from being removed
- * @ia: interface adapter
- *
- * Context: may sleep.  Return: 0: the caller must call dat_ia_unlock() later; or -ENODEV if the IA
- * was closed or its device is removed.
+/*
+ * Keeps the IA from being shut down, and its device from being removed, until dat_ia_unlock().  May
+ * sleep.  Fails with -ENODEV if the IA was closed or its device is removed.
  */
 int dat_ia_lock_live(struct dat_ia *ia)
 {
@@ -158,13 +146,9 @@ void dat_ia_unlock(struct dat_ia *ia)
 	up_read(&ia->sem);
 }
 
-/**
- * dat_ia_drain() - wait for the calls that hold ia->sem
- * @ia: interface adapter that is about to be closed, and that no new call can find
- *
- * Sets ia->closing, so that a call that sleeps with ia->sem held returns early.
- *
- * Context: may sleep; ia->sem not held.
+/*
+ * Waits for the calls that hold ia->sem.  No new call can find the IA.  Sets ia->closing, so that a
+ * call that sleeps with ia->sem held returns early.  Context: may sleep; ia->sem not held.
  */
 void dat_ia_drain(struct dat_ia *ia)
 {
@@ -173,7 +157,6 @@ void dat_ia_drain(struct dat_ia *ia)
 	up_write(&ia->sem);
 }
 
-/* Sets whether a poller thread polls the doorbells of the IA's queues. */
 void dat_ia_set_watched(struct dat_ia *ia, bool watched)
 {
 	WRITE_ONCE(ia->watched, watched);
@@ -213,21 +196,19 @@ static void fault_in(u64 start, u64 length, bool write)
 }
 
 /**
- * dat_ia_pin_begin() - begin the registration of user memory: fault in its pages and keep the
- * device
+ * dat_ia_pin_begin() - begin a registration of user memory: fault in its pages, keep the device
  * @ia: interface adapter; the caller has a reference and does not hold ia->sem
  * @start: address of the first byte in the current process
  * @length: bytes; 0: no memory
  * @priv: DAT_PRIV_* bits of the registration
  *
- * A process can make a page fault last arbitrarily long, because a FUSE server or another thread of
- * the process (userfaultfd) may serve the fault.  This function therefore faults in the pages while
- * it holds no lock and does not yet count in ia->pinning.  So a close or a removal of the device
- * does not wait for these faults, and a fatal signal ends them.
+ * A process can make a page fault last arbitrarily long: a FUSE server or another thread of the
+ * process (userfaultfd) may serve the fault.  So this function faults in the pages while it holds
+ * no lock and does not yet count in ia->pinning.  A close or a removal of the device does not wait
+ * for these faults, and a fatal signal ends them.
  *
  * The registration then finds the pages present.  If the process unmaps the pages before that, the
- * registration itself takes the faults.  Only a shutdown then waits for the faults; other calls on
- * the adapter do not.
+ * registration itself takes the faults, and only a shutdown waits for them.
  *
  * Context: sleeps.  Return: 0: the caller must call dat_ia_pin_end() after the registration; or
  * -ENODEV if the IA is being closed or its device is being removed.
@@ -237,7 +218,7 @@ int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, u32 priv)
 	fault_in(start, length, priv & (DAT_PRIV_LOCAL_WRITE | DAT_PRIV_REMOTE_WRITE));
 	atomic_inc(&ia->pinning);
 	/*
-	 * Pairs with the barrier in dat_ia_shutdown().  Either the shutdown sees the count, or this
+	 * Pairs with the barrier in dat_ia_shutdown(): either the shutdown sees the count, or this
 	 * thread sees ia->closing.
 	 */
 	smp_mb__after_atomic();
@@ -253,13 +234,10 @@ void dat_ia_pin_end(struct dat_ia *ia)
 		wake_up_var(&ia->pinning);
 }
 
-/**
- * dat_ia_set_async_evd() - make an EVD the async EVD of its IA, unless the IA has an async EVD
- * @ia: IA, locked with dat_ia_lock_live()
- * @evd: published EVD that accepts DAT_STREAM_ASYNC
- *
- * Another thread may free @evd at the same time.  Both threads take evd->lock: either the free sees
- * that @evd is the async EVD and fails, or this function sees the free and does nothing.
+/*
+ * Makes a published EVD the async EVD of a locked IA, unless the IA has one.  Another thread may
+ * free @evd at the same time.  Both take evd->lock: either the free sees that @evd is the async EVD
+ * and fails, or this function sees the free and does nothing.
  */
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
 {
@@ -269,15 +247,10 @@ void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
 	spin_unlock_bh(&evd->lock);
 }
 
-/**
- * dat_ia_async() - queue an asynchronous event to the IA's async EVD, if any
- * @ia: interface adapter
- * @type: DAT_EV_ASYNC_*
- * @kind: type of the object that the event concerns
- * @owner: user_data of that object
- * @reason: reason code that DAT defines for an event of @type, or 0
- *
- * Context: any but hard interrupt; no evd->lock held.
+/*
+ * Queues an event to the async EVD, if any.  @kind and @owner: type and user_data of the object
+ * that the event concerns; @reason: code that DAT defines for @type, or 0.  Context: any but hard
+ * interrupt; no evd->lock held.
  */
 void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner,
 		  u16 reason)
@@ -291,10 +264,7 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 		dat_evd_deliver(evd, &eqe, true);
 }
 
-/*
- * Returns, with a reference, the object with the lowest id that is at least *@id; or NULL if there
- * is none.  Sets *@id to the id of the object.
- */
+/* Returns, with a reference, the object with the lowest id that is at least *@id; sets *@id. */
 struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id)
 {
 	struct dat_obj *obj;
@@ -307,7 +277,7 @@ struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id)
 	return obj;
 }
 
-/* Calls @fn for each object of @type, without a lock.  Other threads may free objects meanwhile. */
+/* Calls @fn without a lock: other threads may free objects meanwhile. */
 static void ia_for_each(struct dat_ia *ia, enum dat_obj_type type,
 			void (*fn)(struct dat_obj *obj))
 {
@@ -327,23 +297,18 @@ static void ia_begin_shutdown(struct dat_obj *obj)
 }
 
 /*
- * Order in which the objects of an IA are shut down.  Listeners and requests are first, so that no
- * connection begins.  Then all connections end.  Parents follow their children.  EVDs and CNOs hold
- * no device resources and are not shut down here.
+ * Listeners and requests are shut down first, so that no connection begins.  Then all connections
+ * end.  Parents follow their children.  EVDs and CNOs hold no device resources.
  */
 static const enum dat_obj_type ia_shutdown_order[] = {
 	DAT_OBJ_PSP, DAT_OBJ_CR, DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_RMR, DAT_OBJ_LMR,
 	DAT_OBJ_PZ,
 };
 
-/**
- * dat_ia_shutdown() - release all device resources that an IA and its objects hold
- * @ia: interface adapter
- *
- * Idempotent, because a close of the IA, an exit of the process and a removal of the device each
- * call this function.
- *
- * Context: may sleep until queue pairs are drained and registrations in progress have finished.
+/*
+ * Releases all device resources that an IA and its objects hold.  Idempotent: a close of the IA, an
+ * exit of the process and a removal of the device each call this.  Context: may sleep until queue
+ * pairs are drained and registrations in progress have finished.
  */
 void dat_ia_shutdown(struct dat_ia *ia)
 {
@@ -365,14 +330,10 @@ void dat_ia_shutdown(struct dat_ia *ia)
 	up_write(&ia->sem);
 }
 
-/**
- * dat_ia_wake() - wake all waiters of an IA that is about to be closed
- * @ia: interface adapter; from now on its EVDs and CNOs accept no waiters
- *
- * This function runs before dat_ia_shutdown(), so that no waiter returns with an event that the
- * shutdown itself causes.
- *
- * Context: may sleep.
+/*
+ * Wakes all waiters of an IA that is about to be closed; from now on its EVDs and CNOs accept none.
+ * Runs before dat_ia_shutdown(), so that no waiter returns with an event that the shutdown causes.
+ * May sleep.
  */
 void dat_ia_wake(struct dat_ia *ia)
 {
@@ -380,13 +341,9 @@ void dat_ia_wake(struct dat_ia *ia)
 	ia_for_each(ia, DAT_OBJ_CNO, dat_obj_shutdown);
 }
 
-/**
- * dat_ia_close() - shut down an IA and drop all its objects
- * @ia: interface adapter; the caller keeps its reference
- *
- * Wakes all waiters first.  Idempotent.
- *
- * Context: may sleep.
+/*
+ * Wakes all waiters, shuts the IA down and drops all its objects.  The caller keeps its reference.
+ * Idempotent.  May sleep.
  */
 void dat_ia_close(struct dat_ia *ia)
 {
@@ -396,10 +353,7 @@ void dat_ia_close(struct dat_ia *ia)
 
 	dat_ia_wake(ia);
 	dat_ia_shutdown(ia);
-	/*
-	 * Detach the IA only after its shutdown, because dat_dev_unregister() waits only for
-	 * attached IAs.
-	 */
+	/* Detach after the shutdown: dat_dev_unregister() waits only for attached IAs. */
 	dat_dev_detach(ia);
 
 	down_write(&ia->sem);

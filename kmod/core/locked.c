@@ -29,14 +29,10 @@
 #include "core/locked.h"
 #include "lib/device.h"
 
-/**
- * struct locked_user - memory of queues that is charged to a user; exists while it is not 0
- * @uid: uid
- * @pages: number of pages, protected by the lock of locked_users
- */
+/* Memory of queues that is charged to a user, in pages; exists while it is not 0. */
 struct locked_user {
 	kuid_t		uid;
-	unsigned long	pages;
+	unsigned long	pages;	/* under the lock of locked_users */
 };
 
 /* All struct locked_user, by uid. */
@@ -47,15 +43,9 @@ module_param(queue_memory, uint, 0644);
 MODULE_PARM_DESC(queue_memory,
 		 "MiB of device queues that a user may have beyond any lower RLIMIT_MEMLOCK (64)");
 
-/**
- * dat_locked_bytes() - estimate the memory that a device needs for a queue
- * @entries: number of entries, at most 2^31 - 1
- * @size: bytes of an entry without segments
- * @iov: largest number of segments of an entry
- *
- * Devices round both factors up to powers of two, and keep one entry free.
- *
- * Return: number of bytes.
+/*
+ * Estimates the memory of a queue: devices round both factors up to powers of two, and keep one
+ * entry free.  @entries: at most 2^31 - 1; @size: bytes of an entry without segments.
  */
 u64 dat_locked_bytes(u32 entries, u32 size, u32 iov)
 {
@@ -133,14 +123,9 @@ static int users_charge(const kuid_t *uids, unsigned int n, unsigned long pages,
 	return 0;
 }
 
-/**
- * dat_locked_charge() - charge queues to the current user and the creators of its user namespaces
- * @l: empty charge
- * @ia: adapter of the queues; if a kernel module has opened it, nothing is charged
- * @bytes: estimate of the memory, not 0
- *
- * Context: thread of the consumer that asks for the queues; may sleep.  Return: 0; -ENOMEM if
- * memory is short, or if the queues of a charged user would exceed both RLIMIT_MEMLOCK and the
+/*
+ * Charges queues to the users that dat_payers() finds, unless a kernel module has opened @ia.  May
+ * sleep.  Fails with -ENOMEM if the queues of a user would exceed both RLIMIT_MEMLOCK and the
  * parameter queue_memory, and the caller lacks CAP_IPC_LOCK.
  */
 int dat_locked_charge(struct dat_locked *l, const struct dat_ia *ia, u64 bytes)
@@ -163,12 +148,7 @@ int dat_locked_charge(struct dat_locked *l, const struct dat_ia *ia, u64 bytes)
 	return 0;
 }
 
-/**
- * dat_locked_uncharge() - undo dat_locked_charge()
- * @l: charge; may be empty, and is empty afterwards
- *
- * Context: process.
- */
+/* @l may be empty, and is empty afterwards.  Context: process. */
 void dat_locked_uncharge(struct dat_locked *l)
 {
 	kuid_t uids[DAT_MAX_PAYERS];

@@ -14,15 +14,10 @@ struct dat_ia;
 #define DAT_LOCKED_RECV		64
 #define DAT_LOCKED_CQE		64
 
-/**
- * struct dat_locked - charge of queues to users
- * @cred: credentials for which dat_payers() returns the users, with a reference; NULL if nothing is
- *	charged
- * @pages: number of pages that each of the users is charged
- */
+/* Charge of queues to users. */
 struct dat_locked {
-	const struct cred	*cred;
-	unsigned long		pages;
+	const struct cred	*cred;	/* of which dat_payers() pay; reference; NULL: no charge */
+	unsigned long		pages;	/* that each of them is charged */
 };
 
 u64 dat_locked_bytes(u32 entries, u32 size, u32 iov);

@@ -47,10 +47,7 @@ static int obj_charge(struct dat_obj *obj)
 	return 0;
 }
 
-/*
- * Undoes obj_charge().  Called before the device is removed, because the device's cgroup pools are
- * freed with the device.
- */
+/* Called before the device is removed, because its cgroup pools are freed with it. */
 static void obj_uncharge(struct dat_obj *obj)
 {
 #ifdef CONFIG_CGROUP_RDMA
@@ -63,8 +60,8 @@ static void obj_uncharge(struct dat_obj *obj)
 }
 
 /*
- * Sets obj->user_data, the owner field of the object's events.  If the face has handles, the owner
- * field is the handle, and @user_data is a pointer to the face's private data of the object.
+ * Sets the owner field of the object's events.  If the face has handles, the owner field is the
+ * handle, and @user_data points to the face's private data of the object.
  */
 static void obj_name(struct dat_obj *obj, u64 user_data)
 {
@@ -85,8 +82,8 @@ static void obj_name(struct dat_obj *obj, u64 user_data)
  *	private data, which the object owns once it is published.
  * @gfp: flags for all allocations
  *
- * Context: depends on @gfp.  Return: the object, which the caller passes to dat_obj_publish() or
- * dat_obj_abort(); or ERR_PTR(-ENOMEM), also if a limit of the rdma cgroup is reached.
+ * Return: the object, which the caller passes to dat_obj_publish() or dat_obj_abort(); or
+ * ERR_PTR(-ENOMEM), also if a limit of the rdma cgroup is reached.
  */
 void *dat_obj_alloc_gfp(struct dat_ia *ia, enum dat_obj_type type, u64 user_data, gfp_t gfp)
 {
@@ -119,21 +116,16 @@ err_free:
 	return ERR_PTR(ret == -EBUSY || ret == -EAGAIN ? -ENOMEM : ret);
 }
 
-/* Calls dat_obj_alloc_gfp() and charges the memory to the caller's memory cgroup.  May sleep. */
+/* Like dat_obj_alloc_gfp(), but charges the caller's memory cgroup.  May sleep. */
 void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data)
 {
 	return dat_obj_alloc_gfp(ia, type, user_data, GFP_KERNEL_ACCOUNT);
 }
 
-/**
- * dat_obj_publish() - make an object visible to lookups by id and by handle
- * @obj: object that is completely built
- *
- * Once the object is published, another thread may free it, so this function takes a reference for
- * the caller.
- *
- * Return: 0, or -ENODEV if the IA is shut down.  After an error the caller must call
- * dat_obj_abort().
+/*
+ * Makes a completely built object visible to lookups by id and by handle.  Another thread may free
+ * it from then on, so this function takes a reference for the caller.  Fails with -ENODEV if the IA
+ * is shut down: the caller must call dat_obj_abort().
  */
 int dat_obj_publish(struct dat_obj *obj)
 {
@@ -173,37 +165,29 @@ void dat_obj_put(struct dat_obj *obj)
 		kref_put(&obj->ref, obj_destroy);
 }
 
-/**
- * dat_obj_shutdown() - release all device resources that an object holds
- * @obj: any object
- *
- * Context: may sleep.
- */
+/* Releases all device resources that an object holds.  May sleep. */
 void dat_obj_shutdown(struct dat_obj *obj)
 {
 	dat_obj_ops(obj)->shutdown(obj);
 	obj_uncharge(obj);
 }
 
-/* Hides an object from lookups by handle and by id, and releases the id. */
 void dat_obj_unpublish(struct dat_obj *obj)
 {
 	struct dat_ia *ia = obj->ia;
 
 	/*
-	 * Remove the handle first.  The order ensures that an object found by its handle can also
-	 * be found by its id.
+	 * Remove the handle first, so that an object found by its handle can also be found by its
+	 * id.
 	 */
 	if (ia->face->unpublish)
 		ia->face->unpublish(obj);
 	xa_erase(&ia->objs, obj->id);
 }
 
-/**
- * dat_obj_abort() - hide an object, shut the object down and drop its initial reference
- * @obj: object that was never published, or for which dat_obj_begin_free() has succeeded
- *
- * Context: may sleep.
+/*
+ * Ends an object that was never published, or whose free dat_obj_begin_free() has begun.  May
+ * sleep.
  */
 void dat_obj_abort(struct dat_obj *obj)
 {
@@ -212,14 +196,7 @@ void dat_obj_abort(struct dat_obj *obj)
 	dat_obj_put(obj);
 }
 
-/**
- * dat_obj_get() - look up an object by its id and type
- * @ia: interface adapter to which the object belongs
- * @type: enum dat_obj_type
- * @id: id of the object; may come from user space
- *
- * Return: the object with a reference, or ERR_PTR(-ENOENT).
- */
+/* @id may come from user space.  Returns the object with a reference, or ERR_PTR(-ENOENT). */
 void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	struct dat_obj *obj;
@@ -227,8 +204,8 @@ void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 	rcu_read_lock();
 	obj = xa_load(&ia->objs, id);
 	/*
-	 * Do not take a reference to an object of another type: the release of that type might
-	 * sleep if this reference became the last one.
+	 * Take no reference to an object of another type: the release of that type might sleep if
+	 * this reference became the last one.
 	 */
 	if (obj && (obj->type != type || !kref_get_unless_zero(&obj->ref)))
 		obj = NULL;
@@ -236,12 +213,9 @@ void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 	return obj ?: ERR_PTR(-ENOENT);
 }
 
-/**
- * dat_obj_use() - take a reference to an object, and a use, which keeps the owner from freeing the
- * object
- * @obj: object that another object depends on, for example an EVD of a new EP
- *
- * Return: 0, or -ENOENT if @obj is being freed.
+/*
+ * Takes a reference, and a use, which keeps the owner from freeing an object on which another
+ * object depends.  Fails with -ENOENT if @obj is being freed.
  */
 int dat_obj_use(struct dat_obj *obj)
 {
@@ -257,16 +231,11 @@ void dat_obj_unuse(struct dat_obj *obj)
 	dat_obj_put(obj);
 }
 
-/**
- * dat_obj_unuse_atomic() - undo dat_obj_use() in a context that must not sleep
- * @obj: object in ia->objs
- *
- * Dropping the last reference may sleep, so this put must not drop the last one.  Therefore the put
- * comes before the end of the use: while the use lasts, dat_obj_free() fails, so ia->objs keeps its
- * reference.  dat_ia_close() drops that reference without regard to uses, but only after the
- * shutdown of all EPs, which ends these uses.
- *
- * Context: any.
+/*
+ * Undoes dat_obj_use() in any context.  Dropping the last reference may sleep, so this put must not
+ * drop the last one.  Therefore the put comes before the end of the use: while the use lasts,
+ * dat_obj_free() fails, so ia->objs keeps its reference.  dat_ia_close() drops that reference
+ * without regard to uses, but only after the shutdown of all EPs, which ends these uses.
  */
 void dat_obj_unuse_atomic(struct dat_obj *obj)
 {
@@ -279,12 +248,10 @@ void dat_obj_unuse_atomic(struct dat_obj *obj)
 	atomic_dec(&obj->users);
 }
 
-/**
- * dat_obj_begin_free() - begin the free of an object: refuse new uses and check for existing ones
- * @obj: published object; after a success the caller must call dat_obj_abort()
- *
- * Return: 0; -EBUSY if the object has a use or a waiter; -ENOENT if another thread is freeing the
- * object; or an error of the type's may_free().
+/*
+ * Begins the free of an object: refuses new uses.  After a success the caller must call
+ * dat_obj_abort().  Fails with -EBUSY if the object has a use or a waiter, with -ENOENT if another
+ * thread is freeing it, or with an error of the type's may_free().
  */
 int dat_obj_begin_free(struct dat_obj *obj)
 {
@@ -300,12 +267,7 @@ int dat_obj_begin_free(struct dat_obj *obj)
 	return ret;
 }
 
-/**
- * dat_obj_free() - free an object on behalf of its owner
- * @obj: published object; the caller has a reference and keeps it
- *
- * Context: may sleep.  Return: 0, or an error of dat_obj_begin_free().
- */
+/* Frees an object on behalf of its owner.  The caller keeps its reference.  May sleep. */
 int dat_obj_free(struct dat_obj *obj)
 {
 	int ret = dat_obj_begin_free(obj);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * The addresses of a connection, endpoint traits, and the gate of a listener, for dat.ko and
- * dat_rsm.ko.
+ * The addresses of a connection, endpoint traits, and the gate of a listener; also for dat_rsm.ko.
  */
 #ifndef _DAT_PEER_H
 #define _DAT_PEER_H
@@ -41,8 +40,7 @@ enum dat_ep_trait {
 };
 
 /*
- * DAT_EP_KERNEL_PORT uses ports from DAT_FIRST_PORT to PROT_SOCK - 1.  Well-known services use
- * lower ports.
+ * DAT_EP_KERNEL_PORT uses ports from here to PROT_SOCK - 1.  Well-known services use lower ports.
  */
 #define DAT_FIRST_PORT	512
 

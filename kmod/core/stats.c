@@ -16,11 +16,7 @@ static const char *const stat_names[DAT_NR_STATS] = {
 	[DAT_STAT_DROPPED]	= "dropped",
 };
 
-/**
- * dat_stats_show() - write the counters of an adapter to fdinfo
- * @m: output
- * @stats: counters of the port
- *
+/*
  * Each number is at least as high as in an earlier output: no addition is lost, see dat_stat_add(),
  * and a load of 64 bits is one load, because compat.h refuses 32-bit kernels.  Other threads go on
  * counting, so the numbers of one output need not agree with each other.

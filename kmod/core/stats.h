@@ -38,25 +38,15 @@ enum dat_stat {
 	DAT_NR_STATS
 };
 
-/**
- * struct dat_stats - one CPU's part of the counters of an adapter
- * @n: counters, indexed by enum dat_stat; written with this_cpu_add() only
- */
+/* One CPU's part of the counters of an adapter; written with this_cpu_add() only. */
 struct dat_stats {
 	u64	n[DAT_NR_STATS];
 };
 
-/**
- * dat_stat_add() - add to a counter of an adapter
- * @ia: open instance of the adapter
- * @which: counter
- * @n: number to add
- *
+/*
  * An addition is one step for all other threads of this CPU.  To disable softirqs would not be
  * enough: with PREEMPT_RT another thread may run between the load and the store of an addition,
- * which then undoes the addition of that thread.
- *
- * Context: any.
+ * which then undoes the addition of that thread.  Context: any.
  */
 static inline void dat_stat_add(const struct dat_ia *ia, enum dat_stat which, u32 n)
 {

@@ -58,79 +58,42 @@ enum dat_quirk {
 
 #define DAT_FW_SIZE	32
 
-/**
- * struct dat_limits - limits and properties of a device
- * @max_qp: largest number of endpoints
- * @max_pd: largest number of protection zones
- * @max_mr: largest number of registrations
- * @max_srq: largest number of shared receive queues; 0: not supported
- * @max_mr_size: largest size of a registration, in bytes
- * @max_dto: largest number of work requests in a send or receive queue
- * @max_srq_dto: largest number of receives in an SRQ
- * @max_recvs: largest number of receives of a queue that the device holds at the same time; may be
- *	less than @max_dto and @max_srq_dto, and the other receives then wait in the ring
- * @send_sge: largest number of segments of a request; at most DAT_MAX_SGE
- * @recv_sge: largest number of segments of a receive; at most DAT_MAX_SGE
- * @read_sge: largest number of segments of an RDMA read; at most DAT_MAX_SGE
- * @srq_sge: largest number of segments of a receive in an SRQ; at most DAT_MAX_SGE
- * @read_in: largest number of the peer's RDMA reads that may be in flight on a connection; at most
- *	U8_MAX
- * @read_out: largest number of own RDMA reads that may be in flight on a connection; at most U8_MAX
- * @fast_reg_pages: largest number of pages that a work request can register; 0: not supported
- * @vendor_id: ib_device_attr.vendor_id
- * @vendor_part_id: ib_device_attr.vendor_part_id
- * @hw_ver: ib_device_attr.hw_ver
- * @fw: firmware version as a string; may be empty
- * @max_seg: largest size of a scatterlist entry, in bytes
- * @virt_dma: flag: the device is emulated, so the CPU copies the data and memory needs no cache
- *	syncs
- */
 struct dat_limits {
 	u32	max_qp;
 	u32	max_pd;
 	u32	max_mr;
-	u32	max_srq;
-	u64	max_mr_size;
-	u32	max_dto;
+	u32	max_srq;	/* 0: SRQs are not supported */
+	u64	max_mr_size;	/* of a registration, in bytes */
+	u32	max_dto;	/* of a send or receive queue */
 	u32	max_srq_dto;
-	u32	max_recvs;
-	u32	send_sge;
+	u32	max_recvs;	/* that the device holds of a queue; others wait in the ring */
+	u32	send_sge;	/* of a request; each number of segments is at most DAT_MAX_SGE */
 	u32	recv_sge;
-	u32	read_sge;
+	u32	read_sge;	/* of an RDMA read */
 	u32	srq_sge;
-	u32	read_in;
-	u32	read_out;
-	u32	fast_reg_pages;
+	u32	read_in;	/* the peer's RDMA reads in flight; at most U8_MAX */
+	u32	read_out;	/* own RDMA reads in flight; at most U8_MAX */
+	u32	fast_reg_pages;	/* that a work request can register; 0: not supported */
 	u32	vendor_id;
 	u32	vendor_part_id;
 	u32	hw_ver;
-	char	fw[DAT_FW_SIZE];
-	u32	max_seg;
-	bool	virt_dma;
+	char	fw[DAT_FW_SIZE];	/* firmware version; may be empty */
+	u32	max_seg;	/* bytes of a scatterlist entry */
+	bool	virt_dma;	/* emulated: the CPU copies, so no cache needs a sync */
 };
 
-/**
- * struct dat_port - current properties of a port
- * @msg_max: largest size of a message, in bytes
- * @mtu: largest number of bytes of a packet's payload; 0: unknown, or the port is down
- * @active: flag: the port is up
- * @iwarp: flag: the port speaks iWARP
- */
+/* Current properties of a port. */
 struct dat_port {
-	u32	msg_max;
-	u32	mtu;
+	u32	msg_max;	/* bytes */
+	u32	mtu;		/* payload of a packet in bytes; 0: unknown, or the port is down */
 	bool	active;
 	bool	iwarp;
 };
 
-/**
- * struct dat_keys - keys that give access to a registration
- * @lkey: key for local access
- * @rkey: key for access by peers; 0: peers have no access
- */
+/* Keys that give access to a registration. */
 struct dat_keys {
 	u32	lkey;
-	u32	rkey;
+	u32	rkey;		/* 0: peers have no access */
 };
 
 /**
@@ -158,21 +121,13 @@ struct dat_request {
 	u32				pd_len;
 };
 
-/**
- * struct dat_handshake - result of a successful connection handshake
- * @local: address of this end
- * @remote: address of the peer
- * @read_in: negotiated number of the peer's RDMA reads in flight
- * @read_out: negotiated number of own RDMA reads in flight
- * @pd: private data of the peer's answer; NULL on the accepting side, which gets no answer
- * @pd_len: bytes of @pd
- */
+/* Result of a successful handshake. */
 struct dat_handshake {
 	const struct sockaddr_storage	*local;
 	const struct sockaddr_storage	*remote;
-	u32				read_in;
-	u32				read_out;
-	const void			*pd;
+	u32				read_in;	/* negotiated reads of the peer in flight */
+	u32				read_out;	/* negotiated own reads in flight */
+	const void			*pd;		/* the peer's answer; NULL if it accepts */
 	u32				pd_len;
 };
 
