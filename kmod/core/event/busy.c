@@ -44,8 +44,8 @@ static int link_join(struct dat_round_link *link, struct dat_evd *evd)
 		return 0;
 	b = &evd->busy;
 	/*
-	 * A kernel consumer never sets b->on.  If another thread sets b->on at this moment, this
-	 * thread may miss the change.  The CQ is then armed, which is harmless.
+	 * A kernel consumer never sets b->on.  If another thread sets it at this moment, this
+	 * thread may miss the change: the CQ is then armed, which is harmless.
 	 */
 	if (!READ_ONCE(b->on))
 		return -EAGAIN;
@@ -60,7 +60,7 @@ static int link_join(struct dat_round_link *link, struct dat_evd *evd)
 	return ret;
 }
 
-/* Joins as dat_busy_join() does, if threads poll all EVDs that the connection feeds. */
+/* Adds a connection to the lists of its EVDs, if threads poll all of these. */
 bool dat_busy_join_polled(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -79,12 +79,9 @@ bool dat_busy_join_polled(struct dat_conn *conn)
 	return dat_busy_joined(conn);
 }
 
-/**
- * dat_busy_leave() - remove a connection from the rounds of connections that threads poll
- * @conn: connection
- *
- * Context: ep->lock held.  Return: true if the connection was in a round: then the caller must call
- * ops->rearm(); false if it was in none.
+/*
+ * Removes a connection from its rounds.  ep->lock is held.  Returns true if it was in a round: then
+ * the caller must call ops->rearm().
  */
 bool dat_busy_leave(struct dat_conn *conn)
 {
@@ -112,10 +109,7 @@ static void busy_expire(struct dat_conn *conn, struct dat_ep *ep, bool all)
 	spin_unlock_bh(&ep->lock);
 }
 
-/*
- * Takes completions of a connection, unless another thread holds ep->lock: that thread may be
- * taking them.
- */
+/* Takes completions, unless another thread holds ep->lock: that thread may be taking them. */
 static void busy_try(struct dat_conn *conn, struct dat_ep *ep)
 {
 	if (!spin_trylock_bh(&ep->lock))
@@ -144,8 +138,8 @@ static void busy_look(struct dat_busy *b)
 }
 
 /*
- * Removes idle connections from the round.  If @all is true, removes all connections, but stops
- * when a thread polls again.
+ * Removes idle connections from the round.  With @all, removes every connection, until a thread
+ * polls again.
  */
 static void busy_sweep(struct dat_busy *b, bool all)
 {
@@ -197,19 +191,17 @@ static bool busy_begin(struct dat_evd *evd)
 	return useful;
 }
 
-/**
- * dat_busy_stop() - end polling of an EVD, because its consumer needs notifications
- * @evd: event dispatcher
- *
- * Context: any but hard interrupt; no lock of this module held.
+/*
+ * Ends polling of an EVD, because its consumer needs notifications.  Context: any but hard
+ * interrupt; no lock of this module held.
  */
 void dat_busy_stop(struct dat_evd *evd)
 {
 	struct dat_busy *b = &evd->busy;
 
 	/*
-	 * If another dat_busy_stop() has cleared b->on, but has not emptied the round yet, its
-	 * count is not 0: then empty the round here as well.
+	 * Another dat_busy_stop() may have cleared b->on, and not emptied the round yet: then empty
+	 * it here as well.
 	 */
 	if (!READ_ONCE(b->on) && !READ_ONCE(b->round.count))
 		return;
@@ -220,14 +212,10 @@ void dat_busy_stop(struct dat_evd *evd)
 	busy_sweep(b, true);
 }
 
-/**
- * dat_busy_posted() - take completions of requests that were just posted
- * @ep: endpoint to which the requests were posted
- *
- * Some devices complete a request in a softirq that runs when ep->lock is released, just before
- * this call.
- *
- * Context: any but hard interrupt; no lock of this module held.
+/*
+ * Takes completions of requests that were just posted.  Some devices complete a request in a
+ * softirq that runs when ep->lock is released, just before this call.  Context: any but hard
+ * interrupt; no lock of this module held.
  */
 void dat_busy_posted(struct dat_ep *ep)
 {
@@ -239,8 +227,8 @@ void dat_busy_posted(struct dat_ep *ep)
 }
 
 /*
- * Returns 0 if the thread may go on polling, or the errno of dat_busy_poll() that ends the poll.
- * @end is the time at which polling ends; 0: poll only once.
+ * Returns 0 if the thread may go on polling, or the errno that ends dat_busy_poll().  @end: time at
+ * which polling ends; 0: poll only once.
  */
 static int busy_over(const struct dat_busy *b, u64 end)
 {
@@ -254,8 +242,8 @@ static int busy_over(const struct dat_busy *b, u64 end)
 }
 
 /*
- * Polls until the tail of the event ring differs from @tail.  Returns 0, or an errno of
- * dat_busy_poll() if polling has ended without an event.
+ * Polls until the tail of the event ring is not @tail any more.  Fails with an errno of
+ * dat_busy_poll().
  */
 static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 {
@@ -266,8 +254,8 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 	for (;;) {
 		busy_look(b);
 		/*
-		 * Acquire: if the event was caused by the shutdown of the IA, this thread must also
-		 * see evd->dead.
+		 * Acquire: a thread that sees an event of the IA's shutdown must also see
+		 * evd->dead.
 		 */
 		if (smp_load_acquire(&evd->ring.tail) != tail)
 			return 0;
@@ -308,11 +296,6 @@ int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 	return READ_ONCE(evd->dead) ? -ESHUTDOWN : ret;
 }
 
-/**
- * dat_busy_show() - show the state of polling in fdinfo
- * @m: fdinfo file
- * @b: polling state of an EVD
- */
 void dat_busy_show(struct seq_file *m, struct dat_busy *b)
 {
 	seq_printf(m, " polled=%d joined=%u", busy_polled(b), READ_ONCE(b->round.count));
@@ -324,12 +307,7 @@ void dat_busy_init(struct dat_busy *b)
 	timer_setup(&b->timer, busy_timer, 0);
 }
 
-/**
- * dat_busy_end() - end polling of an EVD that is shut down
- * @evd: event dispatcher with evd->dead set, so polling cannot begin again
- *
- * Context: may sleep.
- */
+/* Ends polling of an EVD.  evd->dead is set, so polling cannot begin again.  May sleep. */
 void dat_busy_end(struct dat_evd *evd)
 {
 	dat_busy_stop(evd);

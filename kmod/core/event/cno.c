@@ -10,12 +10,6 @@
 #include "core/event/evd.h"
 #include "lib/device.h"
 
-/**
- * dat_cno_create() - make a consumer notification object
- * @ia: interface adapter to which the CNO will belong
- *
- * Context: may sleep.  Return: the CNO with a reference, or an ERR_PTR.
- */
 struct dat_cno *dat_cno_create(struct dat_ia *ia)
 {
 	struct dat_cno *cno = dat_obj_alloc(ia, DAT_OBJ_CNO, 0);
@@ -33,15 +27,10 @@ struct dat_cno *dat_cno_create(struct dat_ia *ia)
 	return cno;
 }
 
-/**
- * dat_cno_trigger() - trigger a CNO, because an event has been queued
- * @cno: CNO of the EVD
- * @evd: user_data of the EVD
- *
- * cno->evd keeps the user_data of the EVD that triggered the CNO first, until a waiter consumes the
- * trigger.  Other EVDs may have events as well, so the consumer must check all EVDs.
- *
- * Context: any but hard interrupt; the lock of the EVD held.
+/*
+ * Triggers a CNO, because an event has been queued in the EVD with the user_data @evd, whose lock
+ * is held.  cno->evd keeps the user_data of the EVD that triggered the CNO first, until a waiter
+ * consumes the trigger.  Other EVDs may have events as well, so the consumer must check all EVDs.
  */
 void dat_cno_trigger(struct dat_cno *cno, u64 evd)
 {
@@ -52,7 +41,7 @@ void dat_cno_trigger(struct dat_cno *cno, u64 evd)
 	cno->last = evd;
 	cno->triggered = true;
 	/*
-	 * Wake all threads in dat_cno_watch(), and one thread in dat_cno_wait(), which consumes the
+	 * This wakes all threads in dat_cno_watch(), and one in dat_cno_wait(), which consumes the
 	 * trigger.
 	 */
 	wake_up_poll(&cno->wq, EPOLLIN | EPOLLRDNORM);
@@ -60,8 +49,8 @@ void dat_cno_trigger(struct dat_cno *cno, u64 evd)
 }
 
 /*
- * Removes the user_data of an EVD that leaves the CNO.  If the EVD has triggered the CNO, the
- * trigger stays, with user_data 0.
+ * Forgets an EVD that leaves the CNO.  If it has triggered the CNO, the trigger stays, with
+ * user_data 0.
  */
 void dat_cno_forget(struct dat_cno *cno, u64 evd)
 {
@@ -143,23 +132,18 @@ static int cno_wait(struct dat_cno *cno, struct cno_wait *w, u64 deadline_ns)
 	finish_wait(&cno->wq, &wait);
 	cno_count(cno, w->watch ? 0 : -1);
 	/*
-	 * This thread may have got the exclusive wake-up for a trigger, and then have ended the
-	 * wait because of a signal or the deadline.  It does not consume the trigger, so wake
-	 * another waiter.
+	 * This thread may have got the exclusive wake-up for a trigger that it does not consume,
+	 * because a signal or the deadline has ended its wait.  So wake another waiter.
 	 */
 	if (ret < 0 && !w->watch)
 		wake_up(&cno->wq);
 	return ret > 0 ? 0 : ret;
 }
 
-/**
- * dat_cno_wait() - sleep until a CNO is triggered, and consume the trigger
- * @cno: CNO
- * @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
- * @evd: result: user_data of an EVD that triggered the CNO, or 0 if that EVD has left the CNO
- *
- * Context: may sleep.  Return: 0; -ETIMEDOUT; -ERESTARTNOHAND after a signal; -ESHUTDOWN if the CNO
- * is shut down.
+/*
+ * Sleeps until the CNO is triggered, and consumes the trigger.  Sets *@evd to the user_data of an
+ * EVD that triggered the CNO, or to 0 if that EVD has left the CNO.  Fails with -ETIMEDOUT, with
+ * -ERESTARTNOHAND after a signal, or with -ESHUTDOWN if the CNO is shut down.
  */
 int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd)
 {
@@ -170,15 +154,9 @@ int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd)
 	return ret;
 }
 
-/**
- * dat_cno_watch() - sleep until a CNO has been triggered again, without consuming the trigger
- * @cno: CNO
- * @generation: number of triggers that the caller has seen; updated after a success
- * @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
- * @evd: result: user_data of an EVD that triggered the CNO, or 0 if that EVD has left the CNO
- *
- * Context: may sleep.  Return: 0; -ETIMEDOUT; -ERESTARTNOHAND after a signal; -ESHUTDOWN if the CNO
- * is shut down.
+/*
+ * Sleeps until the CNO has had more than *@generation triggers, without consuming one.  Updates
+ * *@generation after a success.  @evd and errors are those of dat_cno_wait().
  */
 int dat_cno_watch(struct dat_cno *cno, u32 *generation, u64 deadline_ns, u64 *evd)
 {

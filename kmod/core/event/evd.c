@@ -14,16 +14,9 @@
 #include "core/trace.h"
 #include "lib/device.h"
 
-/**
- * dat_evd_create() - make an event dispatcher
- * @ia: interface adapter to which the EVD will belong
- * @streams: enum dat_stream bits
- * @qlen: number of events that the ring must hold, 1 to DAT_MAX_EVD_QLEN
- * @user_data: user_data argument of dat_obj_alloc()
- *
- * An EVD with DAT_STREAM_ASYNC gets async events only after dat_ia_set_async_evd().
- *
- * Context: may sleep.  Return: the EVD with a reference, or an ERR_PTR.
+/*
+ * Makes an EVD for @qlen events.  An EVD with DAT_STREAM_ASYNC gets async events only after
+ * dat_ia_set_async_evd().  May sleep.
  */
 struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data)
 {
@@ -58,14 +51,9 @@ static u32 evd_count(struct dat_evd *evd)
 	return evd->sink->count(evd);
 }
 
-/**
- * dat_evd_wake_waiters() - notify a process that its EVD has new events
- * @evd: event dispatcher
- *
- * If a thread waits, wakes the thread once the EVD holds as many events as the thread's threshold.
- * If no thread waits, triggers the CNO.  In both cases wakes poll() and epoll.
- *
- * Context: evd->lock held.
+/*
+ * Wakes a waiting thread once the EVD holds as many events as the thread's threshold.  If no thread
+ * waits, triggers the CNO.  In both cases wakes poll() and epoll.  evd->lock is held.
  */
 void dat_evd_wake_waiters(struct dat_evd *evd)
 {
@@ -78,8 +66,8 @@ void dat_evd_wake_waiters(struct dat_evd *evd)
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	}
 	/*
-	 * evd_poll() joins the wait queue, then takes evd->lock and counts the events.  So no
-	 * barrier is needed before this check.
+	 * evd_poll() joins the wait queue, then takes evd->lock and counts: this check needs no
+	 * barrier.
 	 */
 	if (waitqueue_active(&evd->poll))
 		wake_up_poll(&evd->poll, EPOLLIN | EPOLLRDNORM);
@@ -101,10 +89,7 @@ static bool evd_store(struct dat_evd *evd, const struct dat_eqe *eqe)
 	return ok;
 }
 
-/*
- * Reports an overflow as an async event, except an overflow of the async EVD, which cannot report
- * its own overflow.
- */
+/* Reports an overflow as an async event.  The async EVD cannot report its own overflow. */
 static void evd_report_overflow(struct dat_evd *evd)
 {
 	if (READ_ONCE(evd->obj.ia->async_evd) != evd)
@@ -112,12 +97,7 @@ static void evd_report_overflow(struct dat_evd *evd)
 			     evd->obj.user_data, 0);
 }
 
-/**
- * dat_evd_deliver_bh() - queue an event as dat_evd_deliver() does; softirqs must be disabled
- * @evd: EVD, or NULL to discard the event
- * @eqe: event
- * @notify: true if the event notifies the consumer, which may wake a waiter or trigger the CNO
- */
+/* Queues an event as dat_evd_deliver() does; softirqs must be disabled. */
 bool dat_evd_deliver_bh(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify)
 {
 	bool ok, report;
@@ -157,13 +137,9 @@ bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify
 	return ok;
 }
 
-/**
- * dat_evd_notify() - notify the consumer of events that were queued without a notification
- * @evd: event dispatcher
- *
- * Does nothing if the consumer has already taken all events.
- *
- * Context: softirqs disabled; no evd->lock held.
+/*
+ * Notifies the consumer of events that were queued without a notification, unless it has taken them
+ * all.  Context: softirqs disabled; no evd->lock held.
  */
 void dat_evd_notify(struct dat_evd *evd)
 {
@@ -173,7 +149,7 @@ void dat_evd_notify(struct dat_evd *evd)
 	spin_unlock(&evd->lock);
 }
 
-/* Queues an event as dat_evd_offer() does.  The caller holds evd->lock. */
+/* Queues an event as dat_evd_offer() does.  evd->lock is held. */
 bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
 	lockdep_assert_held(&evd->lock);
@@ -188,14 +164,9 @@ bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 	return true;
 }
 
-/**
- * dat_evd_offer() - queue an event and notify the consumer, if the ring has room
- * @evd: event dispatcher
- * @eqe: event
- *
- * If the ring is full, the caller is told by the return value, and no overflow is reported.
- *
- * Context: any but hard interrupt.  Return: true if the event was queued.
+/*
+ * Queues an event and notifies the consumer, if the ring has room.  If not, returns false, and no
+ * overflow is reported.  Context: any but hard interrupt.
  */
 bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
@@ -207,13 +178,9 @@ bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
 	return ok;
 }
 
-/**
- * dat_evd_post() - queue a software event
- * @evd: event dispatcher
- * @cookie: cookie of the event
- *
- * Return: 0; -EINVAL if the EVD does not accept software events; -ENOSPC if the EVD is full, in
- * which case no overflow is reported.
+/*
+ * Queues a software event.  Fails with -EINVAL if the EVD does not accept software events, with
+ * -ENOSPC if it is full: then no overflow is reported.
  */
 int dat_evd_post(struct dat_evd *evd, u64 cookie)
 {
@@ -224,10 +191,7 @@ int dat_evd_post(struct dat_evd *evd, u64 cookie)
 	return dat_evd_offer(evd, &eqe) ? 0 : -ENOSPC;
 }
 
-/**
- * dat_evd_count() - return the number of events that the consumer has not taken
- * @evd: event dispatcher
- */
+/* Returns the number of events that the consumer has not taken. */
 u32 dat_evd_count(struct dat_evd *evd)
 {
 	u32 count;
@@ -238,10 +202,7 @@ u32 dat_evd_count(struct dat_evd *evd)
 	return count;
 }
 
-/*
- * Returns 1 if enough events are queued, 0 if the caller must sleep again, or an errno that ends
- * the wait.
- */
+/* Returns 1 if enough events are queued, 0 to sleep again, or an errno that ends the wait. */
 static int evd_ready(struct dat_evd *evd)
 {
 	int ret = 0;
@@ -275,8 +236,8 @@ static int evd_become_waiter(struct dat_evd *evd, u32 threshold)
 }
 
 /*
- * Ends a wait.  While a thread waits, events do not trigger the CNO.  So if the wait has failed and
- * events are queued, triggers the CNO for them.
+ * Ends a wait.  While a thread waits, events do not trigger the CNO, so a wait that has failed
+ * triggers the CNO for the queued events.
  */
 static void evd_leave(struct dat_evd *evd, bool failed)
 {
@@ -330,7 +291,7 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 	if (unwaitable)
 		wake_up(&evd->wq);
 	spin_unlock_bh(&evd->lock);
-	/* A thread may poll in dat_busy_poll() before it waits: end that poll as well. */
+	/* End the poll of a thread that polls in dat_busy_poll() before it waits, too. */
 	if (unwaitable)
 		dat_busy_stop(evd);
 }
@@ -359,14 +320,10 @@ static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 	return cno;
 }
 
-/**
- * dat_evd_set_cno() - attach a CNO to an EVD in place of the old one
- * @evd: event dispatcher
- * @cno: CNO, or NULL for none
- *
- * An event that arrives during the change triggers either the old CNO or the new one.
- *
- * Context: may sleep.  Return: 0, or -ENOENT if @cno or the EVD is being freed.
+/*
+ * Attaches a CNO, or NULL for none, in place of the old one.  An event that arrives during the
+ * change triggers either of them.  May sleep.  Fails with -ENOENT if @cno or the EVD is being
+ * freed.
  */
 int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 {
@@ -386,7 +343,7 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 
 /*
  * Replaces the memory of the events by @slots, which has room for @entries events.  On return
- * @slots is the old memory.  Returns 0, or an errno of dat_evd_resize().
+ * @slots is the old memory.  Fails like dat_evd_resize().
  */
 static int evd_swap_slots(struct dat_evd *evd, struct dat_slice *slots, u32 entries)
 {
@@ -396,10 +353,7 @@ static int evd_swap_slots(struct dat_evd *evd, struct dat_slice *slots, u32 entr
 	if (!dat_evring_slots_fit(slots, entries))
 		return -EINVAL;
 	spin_lock_bh(&evd->lock);
-	/*
-	 * The events to copy are those that the consumer has not taken: the last evd_count() events
-	 * before the tail.
-	 */
+	/* The consumer has not taken the last evd_count() events before the tail. */
 	from = evd_count(evd);
 	to = evd->ring.tail;
 	from = to - from;
@@ -471,14 +425,9 @@ int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 	return ret;
 }
 
-/**
- * dat_evd_kill() - mark an EVD as shut down, before its shutdown
- * @evd: event dispatcher
- *
- * If a sink tests evd->dead under evd->lock before each upcall, it starts no upcall after this
- * call.
- *
- * Context: any but hard interrupt; evd->lock not held.
+/*
+ * Marks an EVD as shut down, before its shutdown.  A sink that tests evd->dead under evd->lock
+ * before each upcall starts no upcall after this call.  Context: any but hard interrupt.
  */
 void dat_evd_kill(struct dat_evd *evd)
 {
@@ -537,8 +486,8 @@ static __poll_t evd_poll(struct dat_obj *obj, struct file *file,
 		mask |= EPOLLHUP;
 	spin_unlock_bh(&evd->lock);
 	/*
-	 * dat_busy_stop() ends polling.  A thread that calls dat_busy_poll() later sees the waiter
-	 * on evd->poll and does not poll.
+	 * A thread that calls dat_busy_poll() after this sees the waiter on evd->poll and does not
+	 * poll.
 	 */
 	dat_busy_stop(evd);
 	return mask;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/*
- * Event dispatchers (EVDs), the connections that threads poll for them, and notification objects
- * (CNOs).
- */
+/* Event dispatchers (EVDs), the connections that threads poll for them, and CNOs. */
 #ifndef _DAT_EVD_H
 #define _DAT_EVD_H
 
@@ -22,28 +19,21 @@ struct dat_gate;
 
 #define DAT_MAX_EVD_QLEN	65536
 
-/**
- * struct dat_cno - consumer notification object
- * @obj: base object; its users are EVDs
- * @lock: lock of all members below
- * @wq: wait queue of the threads that sleep on the CNO
- * @waiters: number of threads that sleep until they can consume a trigger
- * @generation: number of triggers so far
- * @triggered: flag: the CNO was triggered, and no waiter has consumed the trigger
- * @evd: user_data of the EVD that set @triggered, or 0 if that EVD has left the CNO
- * @last: user_data of the EVD that triggered the CNO last, or 0 if that EVD has left the CNO
- * @dead: flag: the CNO is shut down
- */
+/* Consumer notification object; its users are EVDs. */
 struct dat_cno {
 	struct dat_obj		obj;
-	spinlock_t		lock;		/* protects all members below */
-	wait_queue_head_t	wq;
-	u32			waiters;
-	u32			generation;
-	bool			triggered;
+	spinlock_t		lock;		/* all members below */
+	wait_queue_head_t	wq;		/* of the threads that sleep on the CNO */
+	u32			waiters;	/* threads that wait to consume a trigger */
+	u32			generation;	/* number of triggers so far */
+	bool			triggered;	/* no waiter has consumed the trigger */
+	/*
+	 * user_data of the EVD that set @triggered, and of the EVD that triggered last; 0 if that
+	 * EVD has left.
+	 */
 	u64			evd;
 	u64			last;
-	bool			dead;
+	bool			dead;		/* the CNO is shut down */
 };
 
 /**
@@ -62,64 +52,43 @@ struct dat_busy {
 	struct timer_list	timer;
 };
 
-/**
- * struct dat_solicited_conn - state of a connection that notifies an EVD of solicited and failed
- * receives only
- * @link: entry in evd->solicited
- * @early: flag: a notification for a receive came before ESTABLISHED was reported; protected by
- *	ep->lock
- * @timer: timer that polls the receive CQ if the EP has an SRQ
- */
+/* State of a connection that notifies an EVD of solicited and failed receives only. */
 struct dat_solicited_conn {
-	struct dat_round_link	link;
-	bool			early;
-	struct timer_list	timer;
+	struct dat_round_link	link;		/* entry in evd->solicited */
+	bool			early;		/* notified before ESTABLISHED; under ep->lock */
+	struct timer_list	timer;		/* polls the receive CQ if the EP has an SRQ */
 };
 
-/**
- * struct dat_evd - event dispatcher
- * @obj: base object
- * @streams: enum dat_stream bits of the events that the EVD accepts
- * @sink: operations of the face that consumes the events; constant
- * @gate: places for the connection requests of a kernel consumer, or NULL; set before a listener
- *	uses the EVD
- * @busy: connections that are polled for this EVD; has a lock of its own
- * @solicited: connections that notify of solicited and failed receives only; has a lock of its own
- * @lock: lock of all members from @ring to @overflowed
- * @ring: ring of events
- * @wq: wait queue of the thread inside dat_evd_wait()
- * @waiting: flag: a thread is inside dat_evd_wait()
- * @threshold: number of events for which that thread waits
- * @poll: wait queue of the file descriptor, for poll() and epoll
- * @cno: CNO that an event triggers while @waiting is false; held with dat_obj_use(); or NULL
- * @unwaitable: flag: dat_evd_wait() fails
- * @disabled: flag: events do not trigger @cno
- * @dead: flag: the EVD is shut down
- * @overflowed: flag: the last event found no room; the next overflow is reported only after an
- *	event has found room
- * @next: memory of the prepared ring, not in use yet; protected by ia->resize_lock
- * @generation: generation number of the ring that was prepared last; protected by ia->resize_lock
- */
+/* Event dispatcher. */
 struct dat_evd {
 	struct dat_obj		obj;
-	u32			streams;
-	const struct dat_sink	*sink;
+	u32			streams;	/* enum dat_stream bits that it accepts */
+	const struct dat_sink	*sink;		/* of the face that consumes the events; constant */
+	/*
+	 * Places for the connection requests of a kernel consumer, or NULL; set before a listener
+	 * uses the EVD.
+	 */
 	const struct dat_gate	*gate;
-	struct dat_busy		busy;
-	struct dat_round	solicited;
-	spinlock_t		lock;		/* protects ring to overflowed */
+	struct dat_busy		busy;		/* connections that are polled; has its own lock */
+	struct dat_round	solicited;	/* solicited connections; has its own lock */
+	spinlock_t		lock;		/* ring to overflowed */
 	struct dat_evring	ring;
-	wait_queue_head_t	wq;
-	bool			waiting;
-	u32			threshold;
-	wait_queue_head_t	poll;
+	wait_queue_head_t	wq;		/* of the thread inside dat_evd_wait() */
+	bool			waiting;	/* a thread is inside dat_evd_wait() */
+	u32			threshold;	/* number of events that it waits for */
+	wait_queue_head_t	poll;		/* for poll() and epoll */
+	/* CNO that an event triggers while @waiting is false; held with dat_obj_use(); or NULL. */
 	struct dat_cno		*cno;
-	bool			unwaitable;
-	bool			disabled;
-	bool			dead;
+	bool			unwaitable;	/* dat_evd_wait() fails */
+	bool			disabled;	/* events do not trigger @cno */
+	bool			dead;		/* the EVD is shut down */
+	/*
+	 * The last event found no room.  The next overflow is reported only after an event has
+	 * found room.
+	 */
 	bool			overflowed;
-	struct dat_slice	next;
-	u32			generation;
+	struct dat_slice	next;		/* prepared ring, not in use yet; ia->resize_lock */
+	u32			generation;	/* of the ring prepared last; ia->resize_lock */
 };
 
 DAT_OBJ_CAST(cno)
@@ -138,8 +107,8 @@ void dat_evd_wake_waiters(struct dat_evd *evd);
 
 /*
  * Returns the number of free entries of the ring.  If the result is @want or more, the true number
- * may be even higher, because this function then has not read the consumer's index.  Called with
- * evd->lock held.
+ * may be even higher, because this function then has not read the consumer's index.  evd->lock is
+ * held.
  */
 static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
 {
@@ -147,8 +116,8 @@ static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
 	u32 room = r->entries - (r->tail - r->head);
 
 	/*
-	 * count() reads the consumer's index, which is slow, so call count() only if r->head leaves
-	 * too little room.
+	 * count() reads the consumer's index, which is slow: call it only if r->head leaves no
+	 * room.
 	 */
 	return likely(room >= want) ? room : r->entries - evd->sink->count(evd);
 }

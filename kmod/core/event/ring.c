@@ -13,7 +13,7 @@ static struct dat_evd_status *evring_status(struct dat_evring *r)
 	return r->status.va;
 }
 
-/* Uses r->slots as the memory of the events.  r->slots has room for @entries events. */
+/* Uses r->slots as the memory of the events, with room for @entries events. */
 static void evring_use(struct dat_evring *r, u32 entries)
 {
 	r->events = r->slots.va;
@@ -58,23 +58,15 @@ void dat_evring_free(struct dat_evring *r)
 	dat_slice_free(&r->submit);
 }
 
-/* Counts an event that was lost because the ring was full. */
 void dat_evring_drop(struct dat_evring *r)
 {
 	WRITE_ONCE(evring_status(r)->dropped, ++r->dropped);
 }
 
-/**
- * dat_evring_copy() - copy events to the memory that will replace the memory of a ring
- * @r: ring
- * @slots: memory of the new length
- * @entries: new length, a power of two
- * @from: index of the first event
- * @to: index after the last event; not above r->tail
- *
- * The caller need not hold evd->lock, but must keep @r from being replaced.  An event does not
- * change before the consumer takes it, and the copy of an event that the consumer has taken is
- * never read.
+/*
+ * Copies the events from index @from up to @to to memory of another length.  The caller need not
+ * hold evd->lock, but must keep @r from being replaced.  An event does not change before the
+ * consumer takes it, and the copy of an event that the consumer has taken is never read.
  */
 void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		     u32 from, u32 to)
@@ -86,14 +78,10 @@ void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 en
 		new[from & (entries - 1)] = old[from & (r->entries - 1)];
 }
 
-/**
- * dat_evring_resize() - change the length of a ring
- * @r: ring; the caller holds evd->lock
- * @slots: memory of the new length; on return, the old memory
- * @entries: new length, a power of two; enough for the queued events
- * @copied: index after the events that dat_evring_copy() has already copied
- *
- * The indices and the status do not change, so the consumer continues at its head.
+/*
+ * Swaps in memory of another length, with room for the queued events; on return @slots is the old
+ * memory.  @copied: index after the events that were copied already.  Indices and status do not
+ * change, so the consumer continues at its head.  evd->lock is held.
  */
 void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		       u32 copied)
@@ -111,7 +99,6 @@ int dat_evring_alloc_slots(struct dat_ia *ia, struct dat_slice *slots, u32 entri
 	return dat_slice_alloc(&ia->status_pool, size_mul(entries, sizeof(struct dat_eqe)), slots);
 }
 
-/* Returns true if @slots was allocated for @entries events. */
 bool dat_evring_slots_fit(const struct dat_slice *slots, u32 entries)
 {
 	return slots->chunk && slots->size == size_mul(entries, sizeof(struct dat_eqe));

@@ -14,31 +14,17 @@
 
 struct dat_ia;
 
-/**
- * struct dat_evring - an event ring
- * @submit: memory of struct dat_evd_head, which the process writes
- * @status: memory of struct dat_evd_status, which the driver writes; kept when the ring is resized
- * @slots: memory of @events
- * @events: array of events, which the driver writes
- * @entries: length of @events, a power of two
- * @mask: @entries - 1
- * @tail: index of the next event to be written
- * @head: index of the first event that the consumer has not taken, as last read from the consumer;
- *	an invalid index from a process is ignored
- * @published: number of events that were queued
- * @dropped: number of events lost because the ring was full
- */
 struct dat_evring {
-	struct dat_slice	submit;
-	struct dat_slice	status;
-	struct dat_slice	slots;
-	struct dat_eqe		*events;
-	u32			entries;
-	u32			mask;
-	u32			tail;
-	u32			head;
-	u64			published;
-	u64			dropped;
+	struct dat_slice	submit;		/* struct dat_evd_head, which the process writes */
+	struct dat_slice	status;		/* struct dat_evd_status, which the driver writes */
+	struct dat_slice	slots;		/* memory of @events */
+	struct dat_eqe		*events;	/* which the driver writes */
+	u32			entries;	/* length of @events, a power of two */
+	u32			mask;		/* @entries - 1 */
+	u32			tail;		/* index of the next event to be written */
+	u32			head;		/* last valid index that the consumer has written */
+	u64			published;	/* events that were queued */
+	u64			dropped;	/* events lost because the ring was full */
 };
 
 int dat_evring_alloc(struct dat_ia *ia, struct dat_evring *r, u32 entries);
@@ -51,19 +37,12 @@ void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 en
 void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		       u32 copied);
 
-/* Returns the place in the ring for the event with index @index. */
 static inline struct dat_eqe *dat_evring_at(const struct dat_evring *r, u32 index)
 {
 	return &r->events[index & r->mask];
 }
 
-/**
- * dat_evring_publish() - make new events visible to the consumer
- * @r: ring
- * @n: number of events that the caller has written at r->tail
- *
- * Context: evd->lock held.
- */
+/* Makes @n events at r->tail visible to the consumer.  evd->lock is held. */
 static inline void dat_evring_publish(struct dat_evring *r, u32 n)
 {
 	struct dat_evd_status *status = r->status.va;

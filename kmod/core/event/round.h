@@ -10,28 +10,18 @@
 
 struct dat_conn;
 
-/**
- * struct dat_round - connections of an EVD
- * @lock: lock of @links
- * @links: list of struct dat_round_link
- * @count: number of @links; may be read without @lock
- */
+/* Connections of an EVD. */
 struct dat_round {
 	spinlock_t		lock;		/* links */
-	struct list_head	links;
-	u32			count;
+	struct list_head	links;		/* struct dat_round_link */
+	u32			count;		/* of @links; may be read without @lock */
 };
 
-/**
- * struct dat_round_link - entry of a connection in a round
- * @node: list entry; protected by round->lock
- * @round: round that contains the entry, or NULL; protected by ep->lock
- * @conn: connection; constant
- */
+/* Entry of a connection in a round. */
 struct dat_round_link {
-	struct list_head	node;
-	struct dat_round	*round;
-	struct dat_conn		*conn;
+	struct list_head	node;		/* under round->lock */
+	struct dat_round	*round;		/* that has the entry, or NULL; under ep->lock */
+	struct dat_conn		*conn;		/* constant */
 };
 
 void dat_round_init(struct dat_round *r);

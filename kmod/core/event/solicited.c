@@ -28,8 +28,8 @@
 #define SOL_PERIOD	(HZ / 10)	/* period of sol_timer() */
 
 /*
- * Polls the receive CQ of a connection with an SRQ.  A timer runs in softirq, which is an RCU
- * read-side section, so the EP is not freed meanwhile.
+ * Polls the receive CQ of a connection with an SRQ.  A timer runs in softirq, which is an RCU read
+ * side, so the EP is not freed meanwhile.
  */
 static void sol_timer(struct timer_list *timer)
 {
@@ -46,12 +46,9 @@ static void sol_timer(struct timer_list *timer)
 	spin_unlock(&ep->lock);
 }
 
-/**
- * dat_solicited_join() - add a solicited connection to the round that pollers of the EVD use
- * @conn: established connection whose early receives have been reported; if it is not solicited,
- *	the function does nothing
- *
- * Context: ep->lock held.
+/*
+ * Adds a solicited connection to the list that pollers of the EVD use; ignores others.  The
+ * connection is established, and its early receives have been reported.  ep->lock is held.
  */
 void dat_solicited_join(struct dat_conn *conn)
 {
@@ -71,23 +68,16 @@ void dat_solicited_join(struct dat_conn *conn)
 		mod_timer(&conn->sol.timer, jiffies + SOL_PERIOD);
 }
 
-/**
- * dat_solicited_leave() - remove a closing connection from the round of its EVD, if it is there
- * @conn: connection
- *
- * Context: ep->lock held.
- */
+/* Removes a closing connection from the list of its EVD, if it is there.  ep->lock is held. */
 void dat_solicited_leave(struct dat_conn *conn)
 {
 	lockdep_assert_held(&conn->ep->lock);
 	dat_round_leave(&conn->sol.link);
 }
 
-/**
- * dat_solicited_notify() - notify the consumer after the receive CQ has raised a notification
- * @conn: connection that waits for solicited completions; its completed receives have been polled
- *
- * Context: ep->lock held, softirqs disabled.
+/*
+ * Notifies the consumer after the receive CQ has raised a notification and its completions have
+ * been polled.  Context: ep->lock held, softirqs disabled.
  */
 void dat_solicited_notify(struct dat_conn *conn)
 {
@@ -112,15 +102,10 @@ static int sol_look(struct dat_round *r, struct dat_conn *conn)
 	return done;
 }
 
-/**
- * dat_solicited_look_all() - poll the solicited connections of an EVD for receives
- * @evd: event dispatcher
- *
- * Stops after the first connection that has receives.  The next call begins with the connection
- * after that one.
- *
- * Context: any but hard interrupt; no lock of this module held.  Return: true if a receive was
- * found.
+/*
+ * Polls the solicited connections of an EVD for receives, up to the first that has any.  The next
+ * call begins with the connection after that one.  Context: any but hard interrupt; no lock of this
+ * module held.
  */
 bool dat_solicited_look_all(struct dat_evd *evd)
 {
