@@ -11,12 +11,9 @@
 #include "core/mem/rmr.h"
 #include "core/xport.h"
 
-/**
- * dat_conn_bind_done() - report that the registration for conn->bind has completed
- * @conn: connection
- * @failed: true if the device has refused the registration
- *
- * Context: ep->lock held.
+/*
+ * Reports that the registration for conn->bind has completed.  @failed: the device has refused it.
+ * ep->lock is held.
  */
 void dat_conn_bind_done(struct dat_conn *conn, bool failed)
 {
@@ -27,13 +24,9 @@ void dat_conn_bind_done(struct dat_conn *conn, bool failed)
 	queue_work(dat_wq, &conn->bind_work);
 }
 
-/**
- * dat_bind_start() - start the registration for conn->bind
- * @conn: connection, all of whose earlier requests have completed
- *
- * bind_work() does the rest.
- *
- * Context: ep->lock held.
+/*
+ * Starts the registration for conn->bind, after all earlier requests have completed.  bind_work()
+ * does the rest.  ep->lock is held.
  */
 void dat_bind_start(struct dat_conn *conn)
 {
@@ -77,8 +70,8 @@ static u8 bind_carry_out(struct dat_conn *conn)
 }
 
 /*
- * Puts the binding of conn->bind into effect and reports the bind.  No lock is needed to read
- * conn->bind: while bind.set is true, only this work changes conn->bind.
+ * Puts the binding into effect and reports the bind.  No lock is needed to read conn->bind: while
+ * bind.set is true, only this work changes it.
  */
 static void bind_work(struct work_struct *work)
 {

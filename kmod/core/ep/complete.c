@@ -22,8 +22,8 @@
 #include "core/trace.h"
 
 /*
- * Flags of a slot that force the slow path: those that suppress the event or its notification, and
- * all opcodes from DAT_OP_RMR_BIND up.
+ * Flags that force the slow path: those that suppress the event or its notification, and all
+ * opcodes from DAT_OP_RMR_BIND up.
  */
 #define RARE_FLAGS	(DAT_SQE_SUPPRESS | DAT_SQE_UNSIGNALLED | 4 << DAT_FLAGS_OP_SHIFT)
 static_assert(DAT_OP_RMR_BIND == 4 && DAT_OP_LAST == 5 && DAT_KOP_LAST <= 8);
@@ -33,7 +33,7 @@ static bool is_failure(u8 status)
 	return status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED;
 }
 
-/* Counts a completion that the slow path reports.  Called with ep->lock held. */
+/* Counts a completion of the slow path.  ep->lock is held. */
 static void count_completion(struct dat_ep *ep, u8 status)
 {
 	const struct dat_ia *ia = ep->obj.ia;
@@ -49,7 +49,6 @@ static void count_completion(struct dat_ep *ep, u8 status)
 	}
 }
 
-/* Returns the event for a request or a receive. */
 static __always_inline struct dat_eqe dto_event(const struct dat_ep *ep, bool recv, u64 cookie,
 						u8 flags, u8 status, u32 len)
 {
@@ -64,17 +63,9 @@ static __always_inline struct dat_eqe dto_event(const struct dat_ep *ep, bool re
 	};
 }
 
-/**
- * dat_report_dto() - queue the event for a completed request or receive
- * @ep: endpoint
- * @recv: true for a receive, false for a request
- * @cookie: cookie of the entry
- * @flags: flags of the entry
- * @status: enum dat_dto_status
- * @len: bytes transferred
- * @imm: key that the received message has invalidated, for a kernel consumer; else 0
- *
- * Context: ep->lock held.
+/*
+ * Queues the event for a completed request or receive.  @len: bytes transferred; @imm: key that the
+ * received message has invalidated, for a kernel consumer, else 0.  ep->lock is held.
  */
 void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u32 len,
 		    u32 imm)
@@ -93,10 +84,7 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 		eqe.flags |= DAT_EQE_SRQ;
 	if (!failed)
 		eqe.imm = imm;
-	/*
-	 * A buffer of an SRQ goes back to the owner of the SRQ, so queue that event even if the EP
-	 * was freed.
-	 */
+	/* A buffer goes back to the owner of the SRQ: queue that event even if the EP was freed. */
 	if (unlikely(ep->freed) && !(eqe.flags & DAT_EQE_SRQ))
 		return;
 	evd = recv ? ep->recv_evd : ep->request_evd;
@@ -105,15 +93,9 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 		dat_srq_lost(ep->srq);
 }
 
-/**
- * dat_report_bind() - queue the event for a completed bind
- * @ep: endpoint
- * @bind: bind request
- * @status: enum dat_dto_status
- *
- * If the bind failed, this function drops the prepared binding.
- *
- * Context: ep->lock held.
+/*
+ * Queues the event for a completed bind.  If the bind failed, drops the prepared binding.  ep->lock
+ * is held.
  */
 void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 {
@@ -136,23 +118,14 @@ void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 	if ((failed || !(bind->flags & DAT_SQE_SUPPRESS)) && !ep->freed &&
 	    evd && evd->streams & DAT_STREAM_RMR_BIND)
 		dat_evd_deliver_bh(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
-	/*
-	 * The event contains the RMR's user_data, so the RMR must not be freed before the event is
-	 * queued.
-	 */
+	/* The event contains the RMR's user_data, so the RMR must not be freed before. */
 	if (!IS_ERR(rmr))
 		dat_obj_put(&rmr->obj);
 }
 
-/**
- * dat_complete_requests() - report the oldest requests in flight as completed
- * @conn: connection
- * @n: number of requests, at least 1
- * @status: enum dat_dto_status of the first @n - 1 requests, which were posted without
- *	IB_SEND_SIGNALED
- * @last: enum dat_dto_status of the last request
- *
- * Context: ep->lock held.
+/*
+ * Reports the @n oldest requests in flight as completed.  @status is that of the first @n - 1,
+ * which were posted without IB_SEND_SIGNALED, and @last that of the last.  ep->lock is held.
  */
 void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 {
@@ -176,18 +149,15 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	}
 }
 
-/*
- * Reports a request that the device has completed.  Also reports the requests without a completion
- * that were posted before it.
- */
+/* Reports a completed request, and the requests without a completion that were posted before it. */
 static void complete_request(struct dat_conn *conn, const struct dat_completion *c)
 {
 	struct dat_queue *q = &conn->ep->sq;
 	u32 n = ((u32)(c->slot - conn->sq_slots) - q->done) & (q->entries - 1);
 
 	/*
-	 * The device has completed a request that is not in flight, so its completions cannot be
-	 * trusted any more: end the connection.
+	 * The device has completed a request that is not in flight: its completions cannot be
+	 * trusted.  End the connection.
 	 */
 	if (unlikely(n >= conn->inflight)) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
@@ -199,23 +169,15 @@ static void complete_request(struct dat_conn *conn, const struct dat_completion 
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
-/**
- * dat_complete_recv() - report a receive
- * @conn: connection
- * @slot: slot of the RQ or the SRQ; may already be in use again when the function returns
- * @status: enum dat_dto_status
- *
- * Context: ep->lock held.
+/*
+ * Reports a receive of the RQ or the SRQ.  @slot may be in use again on return.  ep->lock is held.
  */
 void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
 	u64 cookie = slot->cookie;
-	/*
-	 * On a solicited connection the receive CQ decides when to notify, so a single event must
-	 * not notify.
-	 */
+	/* On a solicited connection the receive CQ decides when to notify, not a single event. */
 	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
 	u32 rkey = slot->rkey, len = slot->len;
 	bool good = status == DAT_ST_SUCCESS;
@@ -224,7 +186,7 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	/* The device has invalidated the key even if the receive is reported as flushed. */
 	if (unlikely(rkey)) {
 		/*
-		 * A peer may invalidate only the key of a bound RMR; another key is an error of the
+		 * A peer may invalidate only the key of a bound RMR: another key is an error of the
 		 * peer.
 		 */
 		if (!dat_rmr_invalidated(ep->pz, rkey) && good)
@@ -243,15 +205,15 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
-/* Stores a receive that completes before ESTABLISHED has been reported. */
+/* Keeps a receive that completes before ESTABLISHED has been reported. */
 static void recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 {
 	slot->status = status;
 	list_add_tail(&slot->early, &conn->early);
 	/*
 	 * Data from the peer implies that the handshake has succeeded, even if the receive has an
-	 * error status: let the transport report ESTABLISHED.  If the connection is closing,
-	 * conn_flush() reports the stored receives instead.
+	 * error status: let the transport report ESTABLISHED.  On a closing connection conn_flush()
+	 * reports it instead.
 	 */
 	if (conn->passive && conn->state == DAT_CONN_CONNECTING && status != DAT_ST_FLUSHED)
 		dat_conn_imply_established(conn);
@@ -284,10 +246,7 @@ static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 {
 	const struct dat_slot *slot = c->slot;
 
-	/*
-	 * If the message has invalidated a key, the slow path must end the binding that has the
-	 * key.
-	 */
+	/* If the message has invalidated a key, the slow path must end the binding of that key. */
 	if (unlikely(c->status != DAT_ST_SUCCESS || slot->flags & RARE_FLAGS || c->rkey) ||
 	    slot->recv != recv)
 		return false;
@@ -295,8 +254,8 @@ static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 }
 
 /*
- * Returns how many completions, beginning with @c, may take the fast path together: only requests,
- * or only receives.
+ * Returns how many completions from @c on, all requests or all receives, take the fast path
+ * together.
  */
 static __always_inline u32 fast_run(const struct dat_conn *conn, const struct dat_completion *c,
 				    const struct dat_completion *end)
@@ -332,8 +291,8 @@ static __always_inline void queue_done(struct dat_conn *conn, u32 n, bool recv)
 }
 
 /*
- * Takes the fast path for the completions from @c on, as many as the EVD has room for.
- * Returns the number of completions that were reported.
+ * Takes the fast path for the completions from @c on, as many as the EVD has room for.  Returns
+ * their number.
  */
 static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_completion *c,
 					const struct dat_completion *end)
@@ -349,16 +308,14 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 	if (unlikely(!n))
 		return 0;
 	spin_lock(&evd->lock);
-	/*
-	 * If an event finds no room, the slow path handles its completion and reports the overflow.
-	 */
+	/* The slow path handles a completion that finds no room, and reports the overflow. */
 	n = min(n, dat_evd_room(evd, n));
 	for (i = 0; i < n; i++)
 		write_event(ep, evd, i, c + i, recv);
 	if (likely(n)) {
 		/*
-		 * Publish the free queue entries before the events: the consumer may post again as
-		 * soon as an event is visible.
+		 * Publish the free entries before the events: the consumer may post again as soon
+		 * as an event is visible.
 		 */
 		queue_done(conn, n, recv);
 		dat_evring_publish(&evd->ring, n);
@@ -373,14 +330,9 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 	return n;
 }
 
-/**
- * dat_complete() - report completions to the consumer
- * @conn: connection
- * @c: completions of requests and receives; the requests are in the order of the SQ, the receives
- *	in the order of their queue
- * @n: number of completions
- *
- * Context: ep->lock held, softirqs disabled.
+/*
+ * Reports completions: the requests in the order of the SQ, the receives in the order of their
+ * queue.  Context: ep->lock held, softirqs disabled.
  */
 void dat_complete(struct dat_conn *conn, const struct dat_completion *c, u32 n)
 {

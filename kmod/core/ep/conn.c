@@ -61,8 +61,8 @@ static void conn_set_state(struct dat_conn *conn, enum dat_conn_state state)
 }
 
 /*
- * Begins the teardown, unless it has begun.  @closing is the next state of an established
- * connection: DAT_CONN_HUNG_UP or DAT_CONN_CLOSING.  @event is the DAT_EV_* that reports the end.
+ * Begins the teardown, unless it has begun.  @closing: next state of an established connection,
+ * DAT_CONN_HUNG_UP or DAT_CONN_CLOSING.  @event: DAT_EV_* that reports the end.
  */
 static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 event)
 {
@@ -78,30 +78,19 @@ static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 e
 		queue_delayed_work(dat_close_wq, &conn->close_work, 0);
 }
 
-/**
- * dat_conn_close() - begin the teardown of a connection
- * @conn: connection
- * @event: DAT_EV_* to report once all work requests have been flushed
- *
- * Only the first call begins the teardown, so the first call chooses the event.
- *
- * Context: ep->lock held.
+/*
+ * Begins the teardown.  @event: DAT_EV_* to report once all work requests have been flushed; only
+ * the first call chooses it.  ep->lock is held.
  */
 void dat_conn_close(struct dat_conn *conn, u32 event)
 {
 	conn_close(conn, DAT_CONN_CLOSING, event);
 }
 
-/**
- * dat_conn_fail() - begin the teardown of a connection because of an error
- * @conn: connection
- * @event: DAT_EV_* to report; an accepted connection whose handshake has not succeeded reports
- *	DAT_EV_ACCEPT_ERROR instead
- *
- * If the teardown has begun because the peer has disconnected, DAT_EV_BROKEN replaces the event of
- * that disconnect.
- *
- * Context: ep->lock held.
+/*
+ * Begins the teardown because of an error.  An accepted connection whose handshake has not
+ * succeeded reports DAT_EV_ACCEPT_ERROR instead of @event.  If the teardown has begun because the
+ * peer has disconnected, DAT_EV_BROKEN replaces the event of that disconnect.  ep->lock is held.
  */
 void dat_conn_fail(struct dat_conn *conn, u32 event)
 {
@@ -114,12 +103,7 @@ void dat_conn_fail(struct dat_conn *conn, u32 event)
 	conn_close(conn, DAT_CONN_CLOSING, event);
 }
 
-/**
- * dat_conn_hung_up() - begin the teardown of a connection because the peer has disconnected
- * @conn: connection
- *
- * Context: ep->lock held.
- */
+/* Begins the teardown because the peer has disconnected.  ep->lock is held. */
 void dat_conn_hung_up(struct dat_conn *conn)
 {
 	if (dat_conn_was_established(conn))
@@ -128,12 +112,9 @@ void dat_conn_hung_up(struct dat_conn *conn)
 		dat_conn_fail(conn, DAT_EV_DISCONNECTED);
 }
 
-/**
- * dat_conn_drain() - begin a graceful disconnect: close a connection when its requests have
- * completed
- * @conn: connection
- *
- * Context: ep->lock held.
+/*
+ * Begins a graceful disconnect: the connection closes when its requests have completed.  ep->lock
+ * is held.
  */
 void dat_conn_drain(struct dat_conn *conn)
 {
@@ -142,11 +123,9 @@ void dat_conn_drain(struct dat_conn *conn)
 	dat_conn_progress(conn);
 }
 
-/**
- * dat_conn_unhold() - let the teardown of a held connection proceed
- * @conn: connection with conn->held set; may already have been freed when the function returns
- *
- * A thread that connects, accepts or changes the QP calls this function when it has finished.
+/*
+ * Lets the teardown proceed when a thread that connects, accepts or changes the QP has finished.
+ * @conn may be freed on return.
  */
 void dat_conn_unhold(struct dat_conn *conn)
 {
@@ -168,10 +147,7 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 		if (!n--)
 			return true;
 		list_del(&slot->early);
-		/*
-		 * The handshake has failed: report a successful receive as flushed, but keep the
-		 * status of a failed receive.
-		 */
+		/* The handshake has failed: report a success as flushed, and an error as it is. */
 		if (flushed && slot->status == DAT_ST_SUCCESS)
 			slot->status = DAT_ST_FLUSHED;
 		dat_complete_recv(conn, slot, slot->status);
@@ -181,7 +157,7 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 
 /*
  * Reports a slice of the receives that completed before ESTABLISHED.  If more are left, early_work
- * calls this function again.  A process that posts receives while its peer sends could keep a loop
+ * calls this function again: a process that posts receives while its peer sends could keep a loop
  * going, and rdma_cm has one worker for the host.  Receives that complete meanwhile are added to
  * the end of conn->early, because conn->live is still false.
  */
@@ -194,8 +170,8 @@ static void conn_go_live(struct dat_conn *conn)
 	}
 	conn->live = true;
 	/*
-	 * A receive that has failed closes the connection.  A closing connection must not join the
-	 * list of the EVD.
+	 * A receive that has failed closes the connection, which then must not join the list of the
+	 * EVD.
 	 */
 	if (dat_conn_is_open(conn))
 		dat_solicited_join(conn);
@@ -207,12 +183,9 @@ static void conn_go_live(struct dat_conn *conn)
 	dat_conn_progress(conn);
 }
 
-/**
- * dat_conn_established() - report that the handshake of a connection has succeeded
- * @conn: connection
- * @h: result of the handshake
- *
- * Context: process; the caller holds the transport's lock against other events of the connection.
+/*
+ * Reports that the handshake has succeeded.  Context: process; the caller holds the transport's
+ * lock against other events of the connection.
  */
 void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 {
@@ -236,12 +209,9 @@ out:
 	dat_psp_leave(&conn->psp);
 }
 
-/**
- * dat_ep_path() - read the GIDs and queue pair numbers of an endpoint's connection
- * @ep: endpoint
- * @path: result
- *
- * Context: any but hard interrupt.  Return: 0, or -ENOTCONN if the EP has no open connection.
+/*
+ * Reads the GIDs and queue pair numbers.  Context: any but hard interrupt.  Fails with -ENOTCONN if
+ * the EP has no open connection.
  */
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 {
@@ -256,12 +226,9 @@ int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 	return ret;
 }
 
-/**
- * dat_ep_allow_peer() - let a peer that was accepted with DAT_EP_PEER_WAITS access memory
- * @ep: endpoint
- * @write: true: allow reads and writes; false: allow reads only
- *
- * Context: may sleep.  Return: 0; -ENOTCONN if the EP has no open connection; or an error of the
+/*
+ * Lets a peer that was accepted with DAT_EP_PEER_WAITS read memory, and with @write also write it.
+ * May sleep.  Fails with -ENOTCONN if the EP has no open connection, or with an error of the
  * device.
  */
 int dat_ep_allow_peer(struct dat_ep *ep, bool write)
@@ -283,13 +250,9 @@ int dat_ep_allow_peer(struct dat_ep *ep, bool write)
 	return ret;
 }
 
-/**
- * dat_conn_max_recvs() - return how many receives the transport must be able to hold
- * @conn: connection
- *
- * The ring may be longer: it is rounded up to a power of two, and the device may have a limit.
- *
- * Context: any.  Return: the number of receives; 0 if the EP uses an SRQ.
+/*
+ * Returns how many receives the transport must be able to hold; 0 with an SRQ.  The ring may be
+ * longer: it is rounded up to a power of two, and the device may have a limit.
  */
 u32 dat_conn_max_recvs(const struct dat_conn *conn)
 {
@@ -298,13 +261,9 @@ u32 dat_conn_max_recvs(const struct dat_conn *conn)
 	return min3(conn->ep->rq.entries, limits->max_dto, limits->max_recvs);
 }
 
-/**
- * dat_conn_set_windows() - set how many entries of each queue may be in flight
- * @conn: connection whose queue pair the transport has just created
- * @max_send: number of requests that the transport can hold; it can hold dat_conn_max_recvs()
- *	receives
- *
- * Context: any; ep->lock not held.
+/*
+ * Sets how many entries of each queue may be in flight, after the transport has made the queue
+ * pair.  @max_send: number of requests that it holds; it holds dat_conn_max_recvs() receives.
  */
 void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
 {
@@ -317,13 +276,10 @@ void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
 	spin_unlock_bh(&ep->lock);
 }
 
-/**
- * dat_conn_rq_full() - check whether the device holds as many receives as it can
- * @conn: connection without an SRQ
- *
- * Context: ep->lock held.  Return: false if the device holds fewer receives.  A receive does not
- * count if it has completed, or if it failed before it reached the device, even if it is not
- * reported yet.
+/*
+ * Returns true if the device holds as many receives as it can; the EP has no SRQ.  A receive does
+ * not count if it has completed, or failed before it reached the device, even if it is not reported
+ * yet.  ep->lock is held.
  */
 bool dat_conn_rq_full(const struct dat_conn *conn)
 {
@@ -334,16 +290,13 @@ bool dat_conn_rq_full(const struct dat_conn *conn)
 	       !conn->rq_failed.set;
 }
 
-/**
- * dat_conn_progress() - continue with the send queue after requests have completed or failed
- * @conn: connection
+/*
+ * Continues with the send queue after requests have completed or failed.  ep->lock is held.
  *
  * A failed request, a bind or a fenced request stops the queue.  While other requests are in
  * flight, this function then does nothing.  Once none is in flight, it reports the failure, starts
  * the bind, or ends the fence.  If nothing stops the queue, it pumps requests, and ends a graceful
  * disconnect when all requests have completed.
- *
- * Context: ep->lock held.
  */
 void dat_conn_progress(struct dat_conn *conn)
 {
@@ -394,8 +347,8 @@ static void conn_early_work(struct work_struct *work)
 }
 
 /*
- * Completes at most a slice of the remaining work requests of a closing connection, in order.
- * Returns true if more may be left.
+ * Completes at most a slice of the remaining work requests, in order.  Returns true if more may be
+ * left.
  */
 static bool conn_flush(struct dat_conn *conn, struct dat_flush *f)
 {
@@ -421,8 +374,8 @@ static void conn_report_end(struct dat_conn *conn)
 	struct dat_flush f;
 
 	/*
-	 * conn_quiesce() has cancelled bind_work and ended the registration, so nothing else uses
-	 * the binding.
+	 * conn_quiesce() has cancelled bind_work and ended the registration: nothing else uses the
+	 * binding.
 	 */
 	dat_binding_free(conn->bind.taken);
 	conn->bind.taken = NULL;
@@ -439,8 +392,7 @@ static void conn_report_end(struct dat_conn *conn)
 
 /*
  * Stops all other users of a closing connection.  Returns 0 when no work item and no handler uses
- * the connection, and its work requests have completed.  Otherwise returns the number of jiffies
- * after which the caller must call again.
+ * it and its work requests have completed, or the jiffies after which the caller must call again.
  */
 static unsigned long conn_quiesce(struct dat_conn *conn)
 {
@@ -456,11 +408,9 @@ static unsigned long conn_quiesce(struct dat_conn *conn)
 	return delay;
 }
 
-/**
- * dat_conn_gone() - free a connection whose resources the transport has released
- * @conn: connection that has left its EP; freed on return
- *
- * Context: may sleep.
+/*
+ * Frees a connection that has left its EP, after the transport has released its resources.  May
+ * sleep.
  */
 void dat_conn_gone(struct dat_conn *conn)
 {
@@ -491,8 +441,8 @@ static void conn_close_work(struct work_struct *work)
 	unsigned int noio;
 
 	/*
-	 * An allocation in this work must not start I/O to reclaim memory: that I/O might wait for
-	 * pages that this teardown releases.
+	 * An allocation must not start I/O to reclaim memory, which might wait for pages that this
+	 * teardown releases.
 	 */
 	noio = memalloc_noio_save();
 	delay = conn_quiesce(conn);
@@ -508,8 +458,8 @@ static void conn_close_work(struct work_struct *work)
 	}
 
 	/*
-	 * conn_exit() may run after the EP is freed.  The removal of the device waits until
-	 * dev->ending is 0, so conn_exit() may use the device.
+	 * conn_exit() may run after the EP is freed.  It may use the device, whose removal waits
+	 * until dev->ending is 0.
 	 */
 	atomic_inc(&dat_dev_get(conn->dev)->ending);
 	conn_leave_ep(conn);
@@ -527,8 +477,7 @@ static struct dat_slot *conn_alloc_slots(u32 n, bool recv)
 }
 
 /*
- * Allocates the slots, and charges the memory that the device will need for the queue pair and its
- * CQs.
+ * Allocates the slots, and charges the memory that the device needs for the queue pair and its CQs.
  */
 static int conn_alloc_memory(struct dat_conn *conn)
 {
@@ -536,13 +485,10 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	struct dat_ep *ep = conn->ep;
 	u64 bytes;
 
-	/* Copy the version: if the EP is modified later, dat_ep_claim() refuses this connection. */
+	/* Copy the version: if the EP is modified later, dat_ep_claim() refuses the connection. */
 	spin_lock_bh(&ep->lock);
 	conn->version = ep->version;
-	/*
-	 * Pollers find a solicited connection in the list of the receive EVD, so an EP without that
-	 * EVD cannot have such a connection.
-	 */
+	/* Pollers find a solicited connection in the list of the receive EVD, so it needs one. */
 	conn->solicited = ep->recv_evd && ep->attr.recv_flags & DAT_SQE_SOLICITED;
 	recv_iov = ep->attr.max_recv_iov;
 	request_iov = ep->attr.max_request_iov;
@@ -563,15 +509,10 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	return conn->sq_slots && conn->rq_slots && conn->sge ? 0 : -ENOMEM;
 }
 
-/**
- * dat_conn_alloc() - prepare a connection
- * @ep: endpoint; not changed
- *
- * If the caller does not pass the connection to dat_ep_claim(), or that call fails, the caller must
- * call dat_conn_free().
- *
- * Context: may sleep.  Return: a connection without CM id and QP, or ERR_PTR(-ENOMEM), also if
- * dat_locked_charge() refuses the memory of its queues.
+/*
+ * Prepares a connection without CM id and QP; @ep is not changed.  The caller must call
+ * dat_conn_free(), unless dat_ep_claim() takes the connection.  May sleep.  Fails with -ENOMEM,
+ * also if dat_locked_charge() refuses the memory of its queues.
  */
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 {
@@ -601,12 +542,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	return conn;
 }
 
-/**
- * dat_conn_free() - free a connection
- * @conn: connection that has no QP
- *
- * Context: may sleep; not called from a handler of the transport.
- */
+/* The connection has no QP.  Context: may sleep; not in a handler of the transport. */
 void dat_conn_free(struct dat_conn *conn)
 {
 	conn->dev->ops->conn_unbind(conn);
@@ -618,8 +554,7 @@ void dat_conn_free(struct dat_conn *conn)
 	kvfree(conn->rq_slots);
 	kvfree(conn->sq_slots);
 	/*
-	 * A thread that polls an EVD may still read this connection under RCU; it then sees that
-	 * conn->ep is NULL.
+	 * A thread that polls an EVD may still read this under RCU, and sees that conn->ep is NULL.
 	 */
 	kfree_rcu(conn, rcu);
 }

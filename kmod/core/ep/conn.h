@@ -19,47 +19,30 @@ struct dat_psp;
 #define DAT_MAX_PD_REPLY	196
 #define DAT_MAX_PD_REJECT	148
 
-/**
- * struct dat_bind - a bind request that has been taken from the send queue
- * @set: flag: the structure holds a bind request; no later request is posted until the bind
- *	completes
- * @started: flag: dat_bind_start() has run; keeps the bind from being started twice
- * @failed: flag: the registration failed
- * @cookie: cookie of the request
- * @flags: flags of the request
- * @rmr: id of the RMR, or 0 if the request had no valid id
- * @ticket: number that names the prepared binding among the bindings of the RMR
- * @taken: prepared binding, owned; NULL until the bind has started, or if no such binding exists
+/*
+ * A bind request that was taken from the send queue.  No later request is posted until it
+ * completes.
  */
 struct dat_bind {
-	bool			set;
-	bool			started;
-	bool			failed;
+	bool			set;		/* the structure holds a bind request */
+	bool			started;	/* dat_bind_start() has run */
+	bool			failed;		/* the registration failed */
 	u64			cookie;
 	u8			flags;
-	u32			rmr;
-	u32			ticket;
-	struct dat_binding	*taken;
+	u32			rmr;		/* id of the RMR; 0 if the request had none */
+	u32			ticket;		/* names the prepared binding */
+	struct dat_binding	*taken;		/* owned; NULL if not started or not found */
 };
 
-/**
- * struct dat_failure - a work request that failed before it reached the device
- * @set: flag: the structure holds a failed request
- * @cookie: cookie of the request
- * @flags: flags of the request
- * @status: enum dat_dto_status for the event
- * @bind: copy of the request, if the request is a bind; else @bind.set is false
- * @lmr: LMR of an FMR request, else NULL
- * @op: enum dat_kop of the request, if @lmr is set
- */
+/* A work request that failed before it reached the device. */
 struct dat_failure {
-	bool		set;
+	bool		set;	/* the structure holds a failed request */
 	u64		cookie;
 	u8		flags;
-	u8		status;
-	struct dat_bind	bind;
-	struct dat_lmr	*lmr;
-	u8		op;
+	u8		status;	/* enum dat_dto_status for the event */
+	struct dat_bind	bind;	/* copy of a bind; else @bind.set is false */
+	struct dat_lmr	*lmr;	/* of an FMR request, else NULL */
+	u8		op;	/* enum dat_kop of the request, if @lmr is set */
 };
 
 /* A send queue request in the format of verbs, which the transport posts. */
@@ -191,10 +174,7 @@ struct dat_conn {
 	struct ib_sge		*sge;
 };
 
-/*
- * Returns true once the handshake has succeeded.  The result stays true while the connection
- * closes.
- */
+/* Returns true once the handshake has succeeded, and while the connection closes. */
 static inline bool dat_conn_was_established(const struct dat_conn *conn)
 {
 	return READ_ONCE(conn->state) >= DAT_CONN_ESTABLISHED;
@@ -235,12 +215,9 @@ void dat_conn_hung_up(struct dat_conn *conn);
 void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h);
 void dat_conn_progress(struct dat_conn *conn);
 
-/**
- * dat_queue_stopped() - check whether new requests must wait for the requests in flight
- * @conn: connection
- *
- * Context: ep->lock held.  Return: true if a failed request, a bind or a fenced request stops the
- * send queue.
+/*
+ * Returns true if a failed request, a bind or a fenced request stops the send queue.  ep->lock is
+ * held.
  */
 static inline bool dat_queue_stopped(const struct dat_conn *conn)
 {
@@ -249,25 +226,21 @@ static inline bool dat_queue_stopped(const struct dat_conn *conn)
 
 /*
  * Returns true if the rings of a kernel consumer hold no entries and the send queue is not stopped.
- * The result may be false although there is nothing to do.
+ * May return false although there is nothing to do.
  */
 static inline bool dat_conn_idle(const struct dat_conn *conn)
 {
 	const struct dat_ep *ep = conn->ep;
 
-	/* If ep->open is set, the connection is established and the send queue is not stopped. */
+	/* If ep->open is set, the connection is established and the queue not stopped. */
 	return dat_kring_idle(&ep->sq) && dat_kring_idle(&ep->rq) &&
 	       (likely(ep->open == conn) ||
 		(conn->state == DAT_CONN_ESTABLISHED && !dat_queue_stopped(conn)));
 }
 
-/**
- * dat_conn_completed() - move entries from the rings to the device after completions
- * @conn: connection
- *
- * A transport calls this after it has reported a batch of completions with dat_complete().
- *
- * Context: ep->lock held, softirqs disabled.
+/*
+ * Moves entries from the rings to the device, after the transport has reported a batch of
+ * completions with dat_complete().  Context: ep->lock held, softirqs disabled.
  */
 static inline void dat_conn_completed(struct dat_conn *conn)
 {
@@ -283,14 +256,10 @@ static inline bool dat_busy_joined(const struct dat_conn *conn)
 	return conn->busy[0].round || conn->busy[1].round;
 }
 
-/**
- * dat_busy_join() - let polling threads take the completions of a connection
- * @conn: connection whose CQ has notified and is not armed
- *
+/*
+ * Lets polling threads take the completions of a connection whose CQ has notified and is not armed.
  * Inline, because most EVDs are not polled, and the threads of kernel consumers never poll.
- *
- * Context: ep->lock held.  Return: true if polling threads will take the next completions; false if
- * the caller must arm the CQ.
+ * ep->lock is held.  Returns false if the caller must arm the CQ.
  */
 static inline bool dat_busy_join(struct dat_conn *conn)
 {
@@ -301,8 +270,8 @@ static inline bool dat_busy_join(struct dat_conn *conn)
 }
 
 /*
- * Lets the transport report ESTABLISHED, because data has arrived, which implies that the handshake
- * has succeeded.  Runs in any context, also in hard interrupt.
+ * Lets the transport report ESTABLISHED: data has arrived, which implies that the handshake has
+ * succeeded.  Context: any, also hard interrupt.
  */
 static inline void dat_conn_imply_established(struct dat_conn *conn)
 {
@@ -312,9 +281,9 @@ static inline void dat_conn_imply_established(struct dat_conn *conn)
 /* complete.c */
 
 /*
- * Tells the face that a batch of completions begins.  Runs in softirq.  The IA may be freed before
- * the batch ends, so this function reads only the connection, which the transport does not free
- * while its handlers run.
+ * Tells the face that a batch of completions begins, in softirq.  The IA may be freed before the
+ * batch ends, so this reads only the connection, which the transport does not free while its
+ * handlers run.
  */
 static __always_inline void dat_complete_begin(const struct dat_conn *conn)
 {
@@ -322,10 +291,7 @@ static __always_inline void dat_complete_begin(const struct dat_conn *conn)
 		conn->sink->begin();
 }
 
-/*
- * Tells the face that a batch of completions has ended.  The face then runs the upcalls for the
- * events of the batch.  The caller holds no lock.
- */
+/* Tells the face that a batch has ended, so that it runs the upcalls.  The caller holds no lock. */
 static __always_inline void dat_complete_end(const struct dat_conn *conn)
 {
 	if (conn->sink->release)

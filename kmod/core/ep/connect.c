@@ -42,9 +42,9 @@ static void conn_start_timer(struct dat_conn *conn, u64 timeout_us)
 }
 
 /*
- * Undoes the claim after the transport could not start the connection.  If the connection was
- * closed meanwhile, its teardown reports an event, so dat_ep_connect() counts as a success: returns
- * 0.  Otherwise frees the connection and returns @err.
+ * The transport could not start the connection: undoes the claim, frees the connection and returns
+ * @err.  If the connection was closed meanwhile, its teardown reports an event, so dat_ep_connect()
+ * counts as a success: returns 0.
  */
 static int conn_start_failed(struct dat_conn *conn, int err)
 {
@@ -102,14 +102,10 @@ int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 	return 0;
 }
 
-/**
- * dat_conn_accepted() - start the timer of an accepted connection
- * @conn: connection that the request becomes
- * @cr: connection request
- *
- * The connection takes over the place of the request in the listener's backlog.
- *
- * Context: transport's lock of the request held, so ESTABLISHED cannot be reported meanwhile.
+/*
+ * Starts the timer of an accepted connection, which takes over the place of the request in the
+ * backlog.  Context: transport's lock of the request held, so ESTABLISHED cannot be reported
+ * meanwhile.
  */
 void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
 {
@@ -162,15 +158,10 @@ err_free:
 	return ret;
 }
 
-/**
- * dat_conn_rejected() - begin the teardown of a connection that the peer's consumer has rejected
- * @conn: connection
- * @pd: private data of the rejection
- * @pd_len: bytes of @pd
- *
- * If the consumer is a kernel module, stores the private data in the EP before the event is queued.
- *
- * Context: no lock of this module held.
+/*
+ * Begins the teardown, because the peer's consumer has rejected the connection.  For a kernel
+ * consumer, stores the private data in the EP before the event is queued.  Context: no lock of this
+ * module held.
  */
 void dat_conn_rejected(struct dat_conn *conn, const void *pd, u32 pd_len)
 {
@@ -178,8 +169,8 @@ void dat_conn_rejected(struct dat_conn *conn, const void *pd, u32 pd_len)
 	bool keep;
 
 	/*
-	 * The IB CM pads private data with zeros to the full length of its message, so private data
-	 * that consists of zeros counts as none.
+	 * The IB CM pads private data with zeros to the full length, so data that is all zeros is
+	 * none.
 	 */
 	keep = conn->sink->reject_data && pd_len && memchr_inv(pd, 0, pd_len) &&
 	       !dat_cr_reject_has_no_data(pd, pd_len);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/*
- * Connection requests (CRs).  A CR exists from the arrival of the peer's message until accept or
- * reject.
- */
+/* Connection requests (CRs).  A CR exists from the peer's message until accept or reject. */
 #include <linux/sched/mm.h>
 
 #include "core/dat.h"
@@ -14,8 +11,8 @@
 #include "core/xport.h"
 
 /*
- * Private data that is sent when a consumer rejects a request without private data.  To OFED's
- * libraries, a reject without data would look like a refusal by the peer's kernel.
+ * Private data of a reject by a consumer that gives none.  To OFED's libraries, a reject without
+ * data would look like a refusal by the peer's kernel.
  */
 static const char cr_reject_data[4] = "DATr";
 
@@ -24,10 +21,8 @@ static const struct dat_xport_ops *cr_xport(const struct dat_cr *cr)
 	return cr->obj.ia->dev->ops;
 }
 
-/**
- * dat_cr_gone() - note that the peer has given up, or that the device is removed
- * @cr: request that no consumer has answered; a later accept will fail
- *
+/*
+ * Notes that the peer has given up, or that the device is removed: a later accept will fail.
  * Context: transport's lock of the request held.
  */
 void dat_cr_gone(struct dat_cr *cr)
@@ -41,11 +36,10 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 	struct dat_cr *cr;
 
 	/*
-	 * This function runs in the worker of the CM, which serves all connections of the host.  An
-	 * atomic allocation does not reclaim, so the worker never waits until memory of this
-	 * listener's cgroup is reclaimed.  Atomic charges may exceed the cgroup's limit by at most
-	 * the size of one full backlog; the next allocation of the listener's owner reclaims that
-	 * excess.
+	 * This runs in the worker of the CM, which serves all connections of the host.  An atomic
+	 * allocation does not reclaim, so the worker never waits for memory of this listener's
+	 * cgroup.  Atomic charges may exceed the cgroup's limit by at most one full backlog, which
+	 * the owner's next allocation reclaims.
 	 */
 	old = set_active_memcg(psp->memcg);
 	cr = dat_obj_alloc_gfp(psp->obj.ia, DAT_OBJ_CR, psp->obj.user_data,
@@ -67,7 +61,7 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 	return cr;
 }
 
-/* Queues the event for a published CR.  Returns 0, or -ENOSPC if the EVD is full. */
+/* Queues the event for a published CR.  Fails with -ENOSPC if the EVD is full. */
 static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 {
 	struct dat_eqe eqe = {
@@ -80,15 +74,11 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 	return dat_evd_offer(psp->evd, &eqe) ? 0 : -ENOSPC;
 }
 
-/**
- * dat_cr_create() - create a CR for a peer's request, and queue the event of the CR
- * @psp: listener, whose backlog counts the request.  After a success the CR removes the request
- *	from the backlog later; after an error the request has been removed.
- * @req: request
- *
- * Context: transport's lock of the request held; the caller keeps the IA from being closed.
- * Return: 0 if the CR has taken over @req->handle; an errno if the EVD is full, there is no memory,
- * or the IA is shutting down.  After an error the caller must refuse the peer.
+/*
+ * Creates a CR for a request, and queues its event.  After a success the CR owns req->handle, and
+ * removes the request from the backlog of @psp later.  After an error the request has been removed,
+ * and the caller must refuse the peer: the EVD is full, memory is short, or the IA is shutting
+ * down.  Context: transport's lock of the request held; the caller keeps the IA from being closed.
  */
 int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 {
@@ -112,14 +102,11 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 		return 0;
 	}
 	/*
-	 * The CR is published, so a process that guesses the CR's id can take the request.  Then
-	 * that process answers the peer, and this call must succeed.
+	 * The CR is published: a process that guesses its id may have taken the request.  Then that
+	 * process answers the peer, and this call must succeed.
 	 */
 	ret = xchg(&cr->request, NULL) ? -ECONNREFUSED : 0;
-	/*
-	 * The consumer got no event for the request, so a one-shot listener may take another
-	 * request.
-	 */
+	/* The consumer got no event, so a one-shot listener may take another request. */
 	if (!ret)
 		atomic_set(&psp->spent, 0);
 	dat_obj_free(&cr->obj);
@@ -127,13 +114,9 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 	return ret;
 }
 
-/**
- * dat_cr_reject() - reject a request
- * @cr: request; the caller frees the CR afterwards
- * @pd: private data of the consumer, or NULL for none
- * @pd_len: length of @pd, 1 to DAT_MAX_PD_REJECT
- *
- * Context: may sleep.
+/*
+ * Rejects a request; the caller frees the CR afterwards.  @pd: NULL for no data; @pd_len: 1 to
+ * DAT_MAX_PD_REJECT.  May sleep.
  */
 void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len)
 {
@@ -149,8 +132,8 @@ void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len)
 }
 
 /*
- * Returns true if a consumer has rejected without private data of its own: @pd is then shorter than
- * 4 bytes, or begins with cr_reject_data.
+ * Returns true if a consumer has rejected without data of its own: @pd is shorter than
+ * cr_reject_data, or begins with it.
  */
 bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len)
 {
@@ -158,21 +141,16 @@ bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len)
 	       !memcmp(pd, cr_reject_data, sizeof(cr_reject_data));
 }
 
-/**
- * dat_cr_give_back() - return a transport's request to its CR
- * @cr: CR from which the caller has taken @request with xchg()
- * @request: request of the transport
+/*
+ * Returns to a CR the request that the caller has taken from it with xchg().  May sleep.
  *
  * A free of the CR or a shutdown of the IA abandons cr->request.  If one of them ran while the
- * caller had the request, it found that cr->request was NULL.  Then this function must abandon the
- * request.
+ * caller had the request, it found NULL.  Then this function must abandon the request.
  *
  * This function writes cr->request, then checks whether the CR is being freed or the IA is dead.
- * The thread that frees or shuts down marks the CR or the IA, then reads cr->request.  Each of the
- * two threads has a full barrier between its steps, so at least one of them sees what the other has
- * written.  xchg() lets only one of them get the request.
- *
- * Context: may sleep.
+ * The other thread marks the CR or the IA, then reads cr->request.  Each of the two has a full
+ * barrier between its steps, so at least one sees what the other has written.  xchg() lets only one
+ * of them get the request.
  */
 void dat_cr_give_back(struct dat_cr *cr, void *request)
 {

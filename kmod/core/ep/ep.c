@@ -33,14 +33,10 @@ static const char * const ep_state_names[DAT_EP_NR_STATES] = {
 	[DAT_EP_DISCONNECTED]	= "DISCONNECTED",
 };
 
-/**
- * dat_ep_update_open() - update ep->open, the connection to which posts may bypass the ring
- * @ep: endpoint
- *
- * A function that changes one of the conditions below calls this function afterwards.  Only
- * dat_queue_pump_sq() stops the queue, and it calls this function before it returns.
- *
- * Context: ep->lock held.
+/*
+ * Updates ep->open, the connection to which posts may bypass the ring, after a change of one of the
+ * conditions below.  Only dat_queue_pump_sq() stops the queue, and it calls this before it returns.
+ * ep->lock is held.
  */
 void dat_ep_update_open(struct dat_ep *ep)
 {
@@ -53,13 +49,7 @@ void dat_ep_update_open(struct dat_ep *ep)
 	ep->open = conn;
 }
 
-/**
- * dat_ep_set_state() - change the state of an EP; no other function writes ep->state
- * @ep: endpoint
- * @state: new state; ep_next must allow the transition
- *
- * Context: ep->lock held.
- */
+/* No other function writes ep->state.  ep->lock is held. */
 void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 {
 	lockdep_assert_held(&ep->lock);
@@ -71,14 +61,11 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 	dat_epring_set_state(&ep->ring, state);
 }
 
-/**
- * dat_ep_claim() - make a new connection the EP's current connection
- * @ep: endpoint
- * @state: DAT_EP_ACTIVE_PENDING or DAT_EP_COMPL_PENDING
- * @conn: new connection; after a success conn->held is set
- *
- * Return: 0; -EISCONN if the EP is not UNCONNECTED, is being modified, or was modified after @conn
- * was allocated; -ENODEV if the EP is being freed.
+/*
+ * Makes a new connection the EP's current one.  @state: DAT_EP_ACTIVE_PENDING or
+ * DAT_EP_COMPL_PENDING.  After a success conn->held is set.  Fails with -EISCONN if the EP is not
+ * UNCONNECTED, is being modified, or was modified after @conn was allocated; with -ENODEV if it is
+ * being freed.
  */
 int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn)
 {
@@ -100,12 +87,10 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 	return ret;
 }
 
-/**
- * dat_ep_unclaim() - undo dat_ep_claim() after the transport could not start the connection
- * @ep: endpoint
- *
- * Return: true if the claim is undone, so the caller owns the connection again; false if the
- * connection was closed meanwhile, so its teardown will report an event.
+/*
+ * Undoes dat_ep_claim() after the transport could not start the connection.  Returns true: the
+ * caller owns the connection again; or false: the connection was closed meanwhile, and its teardown
+ * will report an event.
  */
 bool dat_ep_unclaim(struct dat_ep *ep)
 {
@@ -121,10 +106,8 @@ bool dat_ep_unclaim(struct dat_ep *ep)
 	return mine;
 }
 
-/**
- * dat_ep_cond_resched() - drop ep->lock for a moment, between two slices of work
- * @ep: endpoint; its state may have changed on return
- *
+/*
+ * Drops ep->lock for a moment, between two slices of work: the state of the EP may change.
  * Context: ep->lock held, no other lock; may sleep.
  */
 void dat_ep_cond_resched(struct dat_ep *ep)
@@ -134,15 +117,11 @@ void dat_ep_cond_resched(struct dat_ep *ep)
 	spin_lock_bh(&ep->lock);
 }
 
-/**
- * dat_ep_disconnect() - end a connection or its establishment
- * @ep: endpoint
- * @graceful: true: close the connection only after all posted requests have completed
- *
- * An abrupt disconnect ends a graceful one that is in progress.
- *
- * Context: any but hard interrupt.  Return: 0, even if the connection has ended already; -EISCONN
- * if the EP is UNCONNECTED.
+/*
+ * Ends a connection or its establishment; if @graceful, after all posted requests have completed.
+ * An abrupt disconnect ends a graceful one that is in progress.  Context: any but hard interrupt.
+ * Returns 0 even if the connection has ended already.  Fails with -EISCONN if the EP is
+ * UNCONNECTED.
  */
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful)
 {
@@ -164,10 +143,7 @@ out:
 	return ret;
 }
 
-/*
- * Completes all entries in the rings of a DISCONNECTED EP as flushed.  Drops ep->lock for a moment
- * after each slice.
- */
+/* Flushes the rings of a DISCONNECTED EP.  Drops ep->lock for a moment after each slice. */
 static void ep_flush(struct dat_ep *ep)
 {
 	struct dat_flush f;
@@ -178,12 +154,10 @@ static void ep_flush(struct dat_ep *ep)
 		dat_ep_cond_resched(ep);
 }
 
-/**
- * dat_ep_reset() - make a DISCONNECTED endpoint UNCONNECTED, so that it can connect again
- * @ep: endpoint
- *
- * Context: may sleep.  Return: 0, even if the EP is UNCONNECTED already; -EISCONN in other states,
- * or if the producer's index of a queue is out of range, which cannot be repaired.
+/*
+ * Makes a DISCONNECTED endpoint UNCONNECTED, so that it can connect again; leaves an UNCONNECTED
+ * one as it is.  May sleep.  Fails with -EISCONN in other states, or if the producer's index of a
+ * queue is out of range, which cannot be repaired.
  */
 int dat_ep_reset(struct dat_ep *ep)
 {
@@ -212,7 +186,7 @@ int dat_ep_reset(struct dat_ep *ep)
 	return ret;
 }
 
-/* Pumps a slice of a queue.  Returns true if the receive queue may have more entries. */
+/* Pumps a slice.  Returns true if the receive queue may have more entries. */
 static bool ep_pump(struct dat_ep *ep, struct dat_queue *q)
 {
 	struct dat_conn *conn = ep->conn;
@@ -228,14 +202,9 @@ static bool ep_pump(struct dat_ep *ep, struct dat_queue *q)
 	return false;
 }
 
-/**
- * dat_ep_kick_locked() - process a queue right after a kernel consumer has posted an entry
- * @ep: endpoint of a kernel consumer
- * @q: SQ or RQ of @ep
- *
- * Every post calls this function, so few entries are in the ring and no slices are needed.
- *
- * Context: ep->lock held; never sleeps.
+/*
+ * Processes a queue after each post of a kernel consumer, so few entries are in the ring and no
+ * slices are needed.  ep->lock is held; never sleeps.
  */
 void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q)
 {
@@ -269,33 +238,21 @@ static void ep_process(struct dat_ep *ep, struct dat_queue *q, bool kicked)
 		dat_busy_posted(ep);
 }
 
-/**
- * dat_ep_process() - process a queue: pump its entries, or flush them if the EP is DISCONNECTED
- * @ep: endpoint
- * @q: SQ or RQ of @ep
- *
- * Context: may sleep.
- */
+/* Pumps the entries of a queue, or flushes them if the EP is DISCONNECTED.  May sleep. */
 void dat_ep_process(struct dat_ep *ep, struct dat_queue *q)
 {
 	ep_process(ep, q, false);
 }
 
-/**
- * dat_ep_kick() - count a kick of a queue, and process the queue
- * @ep: endpoint
- * @q: SQ or RQ of @ep
- *
- * Context: may sleep.
- */
+/* Counts a kick of a queue, and processes the queue.  May sleep. */
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 {
 	ep_process(ep, q, true);
 }
 
 /*
- * Each post holds ep->lock.  So once ep->dead and ep->freed are set under ep->lock, new posts are
- * refused, and no event of an earlier post is queued any more.
+ * Each post holds ep->lock.  So once ep->dead and ep->freed are set, new posts are refused, and no
+ * event of an earlier post is queued any more.
  */
 static int ep_may_free(struct dat_obj *obj)
 {
@@ -327,7 +284,7 @@ static void ep_shutdown(struct dat_obj *obj)
 
 	ep_begin_shutdown(obj);
 	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
-	/* Taking resize_lock waits for a dat_ep_modify() that began before ep->dead was set. */
+	/* This waits for a dat_ep_modify() that began before ep->dead was set. */
 	mutex_lock(&obj->ia->resize_lock);
 	dat_queue_forget(ep);
 	mutex_unlock(&obj->ia->resize_lock);

@@ -25,103 +25,70 @@ enum dat_ep_state {
 	DAT_EP_NR_STATES
 };
 
-/**
- * struct dat_ep_attr - attributes of an EP
- * @max_recv: largest number of receives that are posted and not completed
- * @max_request: largest number of requests that are posted and not completed
- * @max_recv_iov: largest number of segments of a receive
- * @max_request_iov: largest number of segments of a request
- * @read_in: largest number of the peer's RDMA reads that may be in flight
- * @read_out: largest number of own RDMA reads that may be in flight
- * @recv_flags: DAT_COMPLETION_FLAGS of receives
- * @request_flags: DAT_COMPLETION_FLAGS of requests
- */
+/* Attributes of an EP, as DAT defines them. */
 struct dat_ep_attr {
-	u32	max_recv;
-	u32	max_request;
-	u32	max_recv_iov;
-	u32	max_request_iov;
-	u32	read_in;
-	u32	read_out;
-	u32	recv_flags;
-	u32	request_flags;
+	u32	max_recv;		/* posted and not completed */
+	u32	max_request;		/* posted and not completed */
+	u32	max_recv_iov;		/* segments of a receive */
+	u32	max_request_iov;	/* segments of a request */
+	u32	read_in;		/* the peer's RDMA reads in flight */
+	u32	read_out;		/* own RDMA reads in flight */
+	u32	recv_flags;		/* DAT_COMPLETION_FLAGS of receives */
+	u32	request_flags;		/* DAT_COMPLETION_FLAGS of requests */
 };
 
-/**
- * struct dat_ep - endpoint
- * @obj: base object
- * @pz: protection zone, held with dat_obj_use(); NULL in an EP that the kernel face has made for a
- *	connection request, until the consumer sets the zone
- * @recv_evd: EVD for receives, held with dat_obj_use(); or NULL
- * @request_evd: EVD for requests, held with dat_obj_use(); or NULL
- * @connect_evd: EVD for connection events, held with dat_obj_use(); or NULL
- * @srq: SRQ that supplies the receives, held with dat_obj_use(); or NULL
- * @attr: attributes; constant while @conn is set
- * @traits: enum dat_ep_trait bits; constant while @conn is set
- * @lock: lock of all members from @state to @sge, except @next and @generation; also held to change
- *	a member above @lock
- * @state: DAT state; written only by dat_ep_set_state()
- * @dead: flag: the EP is being shut down, so no connection may begin
- * @freed: flag: the owner has freed the EP, so no more events about the EP are queued; implies
- *	@dead
- * @version: number of modifications so far; dat_ep_claim() refuses a connection that was allocated
- *	before the last modification
- * @conn: current connection, from connect or accept until the end of the connection is reported; or
- *	NULL
- * @open: equal to @conn while posts of a kernel consumer may bypass the ring, else NULL; see
- *	dat_ep_update_open().  The poster also checks that the ring is empty and that the device
- *	has room.
- * @sq: send queue
- * @rq: receive queue; has no entries if @srq is set
- * @completed: number of requests and receives that have completed
- * @failed: number of these that have completed with an error other than a flush
- * @flushed: number of these that were flushed
- * @ring: memory of the rings, which the owner may map; also holds the EP state and the peer's
- *	private data
- * @nconns: number of connections whose ep points to this EP; a shutdown waits until @nconns is 0
- * @local: address of this end of the connection
- * @remote: address of the peer's end of the connection
- * @read_in: negotiated number of the peer's RDMA reads in flight
- * @read_out: negotiated number of own RDMA reads in flight
- * @peer_busy: flag: the peer's listener has refused the last connect, because it had no place; read
- *	without @lock
- * @next: prepared ring, not in use yet; protected by ia->resize_lock
- * @generation: generation number of the ring that was prepared last; protected by ia->resize_lock
- * @wr: copy of the work request that is being posted or pumped
- * @sge: resolved segments of the work request that is being posted
+/*
+ * Endpoint.  @lock protects all members from @state to @sge, except @next and @generation, which
+ * ia->resize_lock protects.  It is also held to change a member above @lock.  @attr and @traits are
+ * constant while @conn is set.  The zone, the EVDs and the SRQ are held with dat_obj_use().
  */
 struct dat_ep {
 	struct dat_obj		obj;
+	/*
+	 * NULL in an EP that the kernel face has made for a connection request, until the consumer
+	 * sets it.
+	 */
 	struct dat_pz		*pz;
-	struct dat_evd		*recv_evd;
+	struct dat_evd		*recv_evd;	/* each EVD may be NULL */
 	struct dat_evd		*request_evd;
 	struct dat_evd		*connect_evd;
-	struct dat_srq		*srq;
+	struct dat_srq		*srq;		/* supplies the receives; or NULL */
 	struct dat_ep_attr	attr;
-	u32			traits;
+	u32			traits;		/* enum dat_ep_trait bits */
 	spinlock_t		lock;		/* state to sge, see above */
-	enum dat_ep_state	state;
-	bool			dead;
-	bool			freed;
+	enum dat_ep_state	state;		/* written only by dat_ep_set_state() */
+	bool			dead;		/* shutting down: no connection may begin */
+	bool			freed;		/* by the owner: no more events; implies @dead */
+	/*
+	 * Number of modifications.  dat_ep_claim() refuses a connection that was allocated before
+	 * the last.
+	 */
 	u32			version;
-	struct dat_conn		*conn;
+	struct dat_conn		*conn;		/* until the end of the connection is reported */
+	/*
+	 * Equal to @conn while posts of a kernel consumer may bypass the ring, else NULL; see
+	 * dat_ep_update_open().  The poster also checks that the ring is empty and that the device
+	 * has room.
+	 */
 	struct dat_conn		*open;
 	struct dat_queue	sq;
-	struct dat_queue	rq;
-	u64			completed;
-	u64			failed;
+	struct dat_queue	rq;		/* has no entries if @srq is set */
+	u64			completed;	/* requests and receives that have completed */
+	u64			failed;		/* with an error other than a flush */
 	u64			flushed;
-	struct dat_epring	ring;
+	struct dat_epring	ring;		/* what the owner may map */
+	/* Connections whose ep is this EP: a shutdown waits until there are none. */
 	atomic_t		nconns;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
-	u32			read_in;
+	u32			read_in;	/* negotiated, as is @read_out */
 	u32			read_out;
+	/* The peer's listener had no place for the last connect.  Read without @lock. */
 	bool			peer_busy;
-	struct dat_epring	next;
-	u32			generation;
-	struct dat_wr		wr;
-	struct ib_sge		sge[DAT_MAX_SGE];
+	struct dat_epring	next;		/* prepared ring, not in use yet */
+	u32			generation;	/* of the ring that was prepared last */
+	struct dat_wr		wr;		/* copy of the entry that is posted or pumped */
+	struct ib_sge		sge[DAT_MAX_SGE]; /* its resolved segments */
 };
 
 DAT_OBJ_CAST(ep)

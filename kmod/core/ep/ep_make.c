@@ -27,10 +27,7 @@ static void parents_unuse(const struct dat_ep_parents *p)
 		dat_obj_unuse(&p->pz->obj);
 }
 
-/*
- * Calls dat_obj_use() for each parent that is not NULL.  Returns 0, or -ENOENT if a parent is being
- * freed: then no parent is used.
- */
+/* Uses each parent that is not NULL.  Fails with -ENOENT, and uses none, if one is being freed. */
 static int parents_use(const struct dat_ep_parents *p)
 {
 	struct dat_ep_parents used = {};
@@ -84,7 +81,6 @@ static int ep_check_parents(const struct dat_ep_parents *p)
 	return 0;
 }
 
-/* Returns the length of the send queue's ring for these attributes. */
 static u32 sq_entries(const struct dat_ep_attr *attr)
 {
 	return roundup_pow_of_two(max(attr->max_request, 1U));
@@ -125,13 +121,7 @@ static int ep_alloc_queues(struct dat_ep *ep)
 	return 0;
 }
 
-/**
- * dat_ep_attr_fits() - check attributes against the adapter's limits
- * @ia: adapter
- * @attr: attributes that a consumer asks for
- *
- * Return: true if the adapter supports an endpoint with these attributes.
- */
+/* Returns true if the adapter supports an endpoint with these attributes. */
 bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
 {
 	const struct dat_limits *limits = &ia->dev->limits;
@@ -144,17 +134,11 @@ bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
 	       !((attr->recv_flags | attr->request_flags) & ~flags);
 }
 
-/**
- * dat_ep_create() - make an endpoint
- * @ia: adapter
- * @parents: parents of the EP, each of which may be NULL; an EP without a protection zone cannot
- *	connect or accept, and takes no segments
- * @attr: attributes; dat_ep_attr_fits() must have accepted them
- * @user_data: user_data argument of dat_obj_alloc()
- *
- * Context: may sleep.  Return: the EP with a reference, or an ERR_PTR: -EINVAL if an EVD does not
- * accept the events of the EP, -EXDEV if the SRQ is in another protection zone, -ENOENT if a parent
- * is being freed, -ENOMEM.
+/*
+ * Makes an endpoint.  Each parent may be NULL; without a protection zone the EP cannot connect or
+ * accept, and takes no segments.  dat_ep_attr_fits() has accepted @attr.  May sleep.  Fails with
+ * -EINVAL if an EVD does not accept the events of the EP, with -EXDEV if the SRQ is in another
+ * zone, with -ENOENT if a parent is being freed.
  */
 struct dat_ep *dat_ep_create(struct dat_ia *ia, const struct dat_ep_parents *parents,
 			     const struct dat_ep_attr *attr, u64 user_data)
@@ -207,7 +191,7 @@ static int ep_begin_change(struct dat_ep *ep, struct dat_epmove *m)
 }
 
 /*
- * Puts the new ring, parents and attributes into use.  Returns 0, or -EISCONN if the EP was freed
+ * Puts the new ring, parents and attributes into use.  Fails with -EISCONN if the EP was freed
  * meanwhile.
  */
 static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,
@@ -231,7 +215,7 @@ static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,
 	return ret;
 }
 
-/* Replaces the ring of @ep by @ring.  After a success @ring contains the old ring. */
+/* Replaces the ring of @ep by @ring.  After a success @ring is the old ring. */
 static int ep_use_ring(struct dat_ep *ep, struct dat_ep_parents *parents,
 		       const struct dat_ep_attr *attr, struct dat_epring *ring)
 {
@@ -312,11 +296,9 @@ int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 	return ret;
 }
 
-/**
- * dat_ep_put_parents() - drop the references that a face's lookups of parents have taken
- * @p: parents; each is a valid pointer, an ERR_PTR or NULL
- *
- * Context: may sleep.
+/*
+ * Drops the references that a face's lookups of parents have taken: each is a valid pointer, an
+ * ERR_PTR or NULL.  May sleep.
  */
 void dat_ep_put_parents(const struct dat_ep_parents *p)
 {
@@ -332,11 +314,8 @@ void dat_ep_put_parents(const struct dat_ep_parents *p)
 		dat_obj_put(&p->pz->obj);
 }
 
-/**
- * dat_ep_drop_parents() - call dat_obj_unuse() for all parents of an endpoint
- * @ep: endpoint that is shut down
- *
- * Context: no lock held.
+/*
+ * Calls dat_obj_unuse() for all parents of an endpoint that is shut down.  Context: no lock held.
  */
 void dat_ep_drop_parents(struct dat_ep *ep)
 {

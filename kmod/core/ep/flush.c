@@ -45,9 +45,8 @@ static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
 }
 
 /*
- * Completes at most a slice of the ring's entries as flushed.  @left is the largest number of
- * entries that the caller still wants to flush.  Returns the new value of @left, or 0 if the ring
- * is empty.
+ * Flushes at most a slice of the ring.  @left: entries that the caller still wants to flush.
+ * Returns the new value of @left, or 0 if the ring is empty.
  */
 static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 {
@@ -72,14 +71,10 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 	return i < n ? 0 : left - n;
 }
 
-/**
- * dat_queue_flush_silent() - complete the requests that remain in flight after the drain
- * @conn: connection whose QP is drained
- *
- * A request without IB_SEND_SIGNALED completes together with the next signalled request.  If the
- * device has refused that signalled request, the requests before it remain.
- *
- * Context: ep->lock held.  Return: true if there may be more.
+/*
+ * Flushes the requests that remain in flight after the drain.  A request without IB_SEND_SIGNALED
+ * completes together with the next signalled request; if the device has refused that one, the
+ * requests before it remain.  ep->lock is held.  Returns true if there may be more.
  */
 bool dat_queue_flush_silent(struct dat_conn *conn)
 {
@@ -96,12 +91,7 @@ bool dat_queue_flush_silent(struct dat_conn *conn)
 	return false;
 }
 
-/**
- * dat_queue_flush_bind() - complete the bind in conn->bind, if any, as flushed
- * @conn: connection
- *
- * Context: ep->lock held.
- */
+/* Flushes the bind in conn->bind, if any.  ep->lock is held. */
 void dat_queue_flush_bind(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -116,16 +106,12 @@ void dat_queue_flush_bind(struct dat_conn *conn)
 	dat_report_bind(ep, &conn->bind, DAT_ST_FLUSHED);
 }
 
-/**
- * dat_queue_flush_begin() - begin to flush the rings of an endpoint
- * @ep: endpoint with no work request in flight
- * @f: result
+/*
+ * Begins a flush; no work request is in flight.  ep->lock is held.
  *
- * This function sets NEED_KICK, then limits the flush to the length of each ring.  A producer that
- * has not seen NEED_KICK can have filled the ring at most once.  A producer that has seen NEED_KICK
- * kicks, which starts another flush.  So no entry is missed.
- *
- * Context: ep->lock held.
+ * Sets NEED_KICK, then limits the flush to the length of each ring.  A producer that has not seen
+ * NEED_KICK can have filled the ring at most once.  A producer that has seen NEED_KICK kicks, which
+ * starts another flush.  So no entry is missed.
  */
 void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f)
 {
@@ -140,13 +126,7 @@ void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f)
 	f->rq = ep->rq.entries;
 }
 
-/**
- * dat_queue_flush() - complete at most a slice of the rings' entries as flushed
- * @ep: endpoint with no work request in flight
- * @f: numbers of entries that may still be flushed, from dat_queue_flush_begin()
- *
- * Context: ep->lock held.  Return: true if there may be more.
- */
+/* Flushes at most a slice of the rings.  ep->lock is held.  Returns true if there may be more. */
 bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f)
 {
 	lockdep_assert_held(&ep->lock);
@@ -159,8 +139,8 @@ bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f)
 }
 
 /*
- * Drops an entry of a freed EP without an event.  Also drops the prepared binding of a bind, or
- * ends the FMR request.
+ * Drops an entry of a freed EP without an event.  Drops the prepared binding of a bind, or ends the
+ * FMR request.
  */
 static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
 {
@@ -180,11 +160,9 @@ static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
 	dat_obj_put(&rmr->obj);
 }
 
-/**
- * dat_queue_forget() - drop the requests that are left in the ring of an endpoint
- * @ep: endpoint that is shut down and has no connection
- *
- * Context: may sleep.
+/*
+ * Drops what is left in the send queue of an endpoint that is shut down and has no connection.  May
+ * sleep.
  */
 void dat_queue_forget(struct dat_ep *ep)
 {

@@ -25,12 +25,9 @@ MODULE_PARM_DESC(backlog, "Pending requests and half-open connections of a liste
 static DEFINE_MUTEX(psp_lock);
 static DEFINE_HASHTABLE(psps, 10);
 
-/**
- * dat_psp_find() - find a listener, which may belong to any process or kernel consumer
- * @ia: IA whose device, port and network namespace the listener must have
- * @conn_qual: connection qualifier, which maps to a port number by dat_qual_port()
- *
- * Context: may sleep.  Return: the listener with a reference, or NULL.
+/*
+ * Finds a listener with the device, port and network namespace of @ia, which may belong to any
+ * process or kernel consumer.  @conn_qual maps to a port number by dat_qual_port().  May sleep.
  */
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
 {
@@ -52,10 +49,7 @@ struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
 	return found;
 }
 
-/*
- * Counts a request in psp->pending and takes a reference to @psp.  Returns false if the backlog is
- * full.
- */
+/* Counts a request and takes a reference to @psp.  Returns false if the backlog is full. */
 static bool psp_join(struct dat_psp *psp)
 {
 	int max = clamp_t(unsigned int, READ_ONCE(psp_backlog), 1, DAT_MAX_BACKLOG);
@@ -69,12 +63,9 @@ static bool psp_join(struct dat_psp *psp)
 	return true;
 }
 
-/**
- * dat_psp_leave() - remove a request from a listener's backlog
- * @psp: address of the request's or connection's pointer to the listener; the pointer may be NULL,
- *	and is NULL on return
- *
- * Context: may sleep.
+/*
+ * Removes a request from the backlog.  @psp: the request's or connection's pointer to the listener;
+ * it may be NULL, and is NULL on return.  May sleep.
  */
 void dat_psp_leave(struct dat_psp **psp)
 {
@@ -86,7 +77,7 @@ void dat_psp_leave(struct dat_psp **psp)
 	dat_obj_put(&old->obj);
 }
 
-/* Lets a request pass the gate of the listener's EVD, if any, and makes the CR. */
+/* Lets a request pass the gate of the EVD, if any, and makes the CR. */
 static int psp_admit(struct dat_psp *psp, struct dat_request *req)
 {
 	const struct dat_gate *gate = psp->evd->gate;
@@ -104,14 +95,11 @@ static int psp_admit(struct dat_psp *psp, struct dat_request *req)
 	return ret;
 }
 
-/**
- * dat_psp_request() - handle a peer's connection request
- * @psp: listener; the caller ensures that psp->evd stays set during the call
- * @req: request; the caller holds the transport's lock of the request
- *
- * Return: 0 if a CR has taken over @req->handle; -EADDRNOTAVAIL if a one-shot listener has already
- * got its request; -ECONNREFUSED if the backlog is full; or an error of the gate or of
- * dat_cr_create().  After any error the caller keeps @req->handle.
+/*
+ * Handles a peer's request.  The caller holds the transport's lock of the request, and ensures that
+ * psp->evd stays set.  Returns 0 if a CR owns req->handle.  Fails with -EADDRNOTAVAIL if a one-shot
+ * listener has had its request, with -ECONNREFUSED if the backlog is full, or with an error of the
+ * gate or of dat_cr_create().
  */
 int dat_psp_request(struct dat_psp *psp, struct dat_request *req)
 {
@@ -125,11 +113,7 @@ int dat_psp_request(struct dat_psp *psp, struct dat_request *req)
 	return ret;
 }
 
-/**
- * dat_psp_bound() - set the port number of a listener
- * @psp: listener to which no request has been reported yet
- * @port: port number
- */
+/* Sets the port number, before a request is reported. */
 void dat_psp_bound(struct dat_psp *psp, u16 port)
 {
 	psp->port = port;
@@ -137,17 +121,11 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
 		psp->conn_qual = port;
 }
 
-/**
- * dat_psp_create() - create a listener
- * @evd: EVD for the requests
- * @conn_qual: connection qualifier; 0: the transport chooses a free port
- * @flags: DAT_LISTEN_* bits
- * @mm: process whose memory cgroup is charged for connection requests, or NULL
- * @user_data: owner field of the events for connection requests
- *
- * Context: may sleep.  Return: the PSP with a reference, or an ERR_PTR: -EINVAL if the EVD does not
- * accept connection requests, -EADDRINUSE if the port is in use, -EPERM if the port is privileged,
- * -ENETUNREACH if the adapter has no address.
+/*
+ * Creates a listener.  @conn_qual: 0 for any free port; @mm: process whose memory cgroup pays for
+ * requests, or NULL; @user_data: owner field of their events.  May sleep.  Fails with -EINVAL if
+ * the EVD does not accept requests, with -EADDRINUSE if the port is in use, with -EPERM if it is
+ * privileged, with -ENETUNREACH if the adapter has no address.
  */
 struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, u32 flags,
 			       struct mm_struct *mm, u64 user_data)

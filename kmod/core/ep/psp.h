@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/*
- * Public service points (PSPs), which are listeners, and the connection requests that arrive at
- * them.
- */
+/* Public service points (PSPs), which are listeners, and their connection requests. */
 #ifndef _DAT_PSP_H
 #define _DAT_PSP_H
 

@@ -33,8 +33,8 @@ void dat_queue_disarm(struct dat_queue *q)
 }
 
 /*
- * Asks for a kick when the ring holds @after entries.  Returns true if the ring already holds as
- * many entries: then the caller must take them.
+ * Asks for a kick when the ring holds @after entries.  Returns true if it already does: then the
+ * caller must take them.
  */
 bool dat_queue_arm(struct dat_queue *q, u32 after)
 {
@@ -42,17 +42,14 @@ bool dat_queue_arm(struct dat_queue *q, u32 after)
 	return q->ops->arm(q, after);
 }
 
-/**
- * dat_queue_slice() - count a whole slice that a thread of the consumer has taken from a ring
- * @q: queue; its pump has returned true
- * @slices: number of slices that the thread has taken in this pass, initially 0
+/*
+ * Counts a whole slice that a thread of the consumer has pumped.  @slices: those of this pass, at
+ * first 0.  Returns true if the thread must pump another one.  The lock of the queue is held since
+ * the pump.
  *
- * Limits a pass, because another thread may go on posting.  After the first slice the function asks
- * for kicks, so each later post has a kick of its own.  The pass only has to take the entries that
- * are in the ring at that time, at most as many as the ring holds.
- *
- * Context: lock of the queue held since the pump was called.  Return: true if the thread must pump
- * another slice.
+ * Another thread may go on posting, so the pass is limited.  After the first slice the function
+ * asks for kicks, so each later post has a kick of its own.  The pass only has to take the entries
+ * that are in the ring at that time, at most as many as the ring holds.
  */
 bool dat_queue_slice(struct dat_queue *q, u32 *slices)
 {
@@ -70,10 +67,7 @@ static bool queue_watched(const struct dat_queue *q)
 	return READ_ONCE(q->obj->ia->watched);
 }
 
-/*
- * Returns true if the device can hold another entry.  The result does not depend on the producer's
- * index, which is not trusted.
- */
+/* Returns true if the device can hold another entry, whatever the producer's index says. */
 static bool queue_has_room(const struct dat_queue *q)
 {
 	return q->head - q->done < q->window;
@@ -105,10 +99,7 @@ u32 dat_queue_kick_after(const struct dat_queue *q)
 	return busy < low ? max(low / 2, 1U) : 0;
 }
 
-/*
- * Handles an index of the producer that is out of range: marks the queue as broken and ends the
- * connection.
- */
+/* Marks the queue as broken and ends the connection: an index of the producer is out of range. */
 void dat_queue_break(struct dat_ep *ep, struct dat_queue *q)
 {
 	lockdep_assert_held(&ep->lock);
@@ -135,7 +126,6 @@ static struct dat_slot *queue_slot(struct dat_queue *q, struct dat_slot *slots)
 	return &slots[(q->head - 1) & (q->entries - 1)];
 }
 
-/* Converts the work request of a bind to struct dat_bind. */
 void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 {
 	*bind = (struct dat_bind) {
@@ -169,8 +159,8 @@ static void sq_refuse(struct dat_conn *conn, int err)
 
 	queue_fail(&conn->ep->sq, f, wr->cookie, wr->flags, err);
 	/*
-	 * Even a malformed bind may name a prepared binding.  No other entry will use that binding,
-	 * so remember the bind: dat_report_bind() drops the binding.
+	 * Even a malformed bind may name a prepared binding, which no other entry will use:
+	 * dat_report_bind() drops the binding.
 	 */
 	if (wr->op == DAT_OP_RMR_BIND)
 		dat_wr_to_bind(wr, &f->bind);
@@ -178,9 +168,7 @@ static void sq_refuse(struct dat_conn *conn, int err)
 	f->lmr = dat_fmr_find(conn->ep->obj.ia, wr);
 }
 
-/*
- * Stores in the slot what the event for the request will need, and sets wr_cqe and next of the WR.
- */
+/* Stores what the event for the request will need, and sets wr_cqe and next of the WR. */
 static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib_send_wr *wr)
 {
 	slot->cookie = conn->ep->wr.cookie;
@@ -192,8 +180,8 @@ static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib
 }
 
 /*
- * Fetches a request from the ring and builds WR @n of a chain.  Returns 1; 0 if there is no request
- * or if the queue has stopped; or an errno.
+ * Builds WR @n of a chain from the next request.  Returns 1; 0 if there is none or the queue has
+ * stopped; or an errno.
  */
 static int sq_next(struct dat_conn *conn, unsigned int n)
 {
@@ -217,7 +205,7 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 	slot = queue_slot(q, conn->sq_slots);
 	if (ret > 0 && ep->wr.op == DAT_OP_RMR_BIND) {
 		/*
-		 * Stop the queue.  dat_conn_progress() starts the bind when all earlier requests
+		 * Stop the queue: dat_conn_progress() starts the bind when all earlier requests
 		 * have completed.
 		 */
 		if (!ep->wr.num_sge && ep->wr.raddr <= U32_MAX) {
@@ -272,9 +260,7 @@ static void sq_moderate(struct dat_conn *conn, u32 n)
 	}
 }
 
-/*
- * Undoes the post of the requests from @bad to the end of the chain, which the device has refused.
- */
+/* Undoes the post of the requests from @bad to the end, which the device has refused. */
 static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 {
 	struct dat_queue *q = &conn->ep->sq;
@@ -282,8 +268,8 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	u32 refused = 0;
 
 	/*
-	 * siw does not set @bad.  Its SQ keeps the chain, and processes no more requests until the
-	 * QP is flushed.
+	 * siw does not set @bad: its SQ keeps the chain, and processes no more until the QP is
+	 * flushed.
 	 */
 	if (!bad) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
@@ -293,16 +279,13 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	for (; bad; bad = bad->next)
 		refused++;
 	conn->inflight -= refused;
-	/*
-	 * If an entry has stopped the queue, it follows the refused requests: put it back into the
-	 * ring, too.
-	 */
+	/* An entry that has stopped the queue follows the refused requests: put it back, too. */
 	if (conn->sq_failed.set || conn->bind.set)
 		refused++;
 	conn->bind.set = false;
 	conn->fenced = false;
 	/*
-	 * Report the first refused request as failed.  Put the others back into the ring, where the
+	 * Report the first refused request as failed.  The others go back into the ring, where the
 	 * teardown flushes them.
 	 */
 	q->head -= refused - 1;
@@ -317,10 +300,7 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
-/*
- * Takes requests from the ring and posts them as one chain.  Returns true if the ring may have more
- * requests.
- */
+/* Posts requests as one chain.  Returns true if the ring may have more. */
 static bool sq_chain(struct dat_conn *conn)
 {
 	const struct ib_send_wr *bad = NULL;
@@ -338,23 +318,16 @@ static bool sq_chain(struct dat_conn *conn)
 	return n == DAT_BATCH && !dat_queue_stopped(conn);
 }
 
-/*
- * Resumes a stopped queue if no request is in flight, because no completion will resume the queue
- * then.
- */
+/* Resumes a stopped queue if no request is in flight: no completion would resume it. */
 static void sq_resume_if_drained(struct dat_conn *conn)
 {
 	if (dat_queue_stopped(conn) && !conn->inflight)
 		dat_conn_progress(conn);
 }
 
-/**
- * dat_queue_pump_sq() - move requests from the ring to the device
- * @conn: established connection
- *
- * Returns after one slice.  The completions of the posted requests run the pump again.
- *
- * Context: ep->lock held.
+/*
+ * Moves a slice of requests from the ring to the device; their completions run the pump again.  The
+ * connection is established.  ep->lock is held.
  */
 void dat_queue_pump_sq(struct dat_conn *conn)
 {
@@ -370,9 +343,7 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 			;
 		if (q->broken || dat_queue_stopped(conn))
 			break;
-		/*
-		 * A completion or the poller thread will run the pump again, so no kick is needed.
-		 */
+		/* A completion or the poller thread will run the pump again: no kick is needed. */
 		if (conn->inflight || queue_watched(q)) {
 			dat_queue_disarm(q);
 			break;
@@ -389,8 +360,8 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 }
 
 /*
- * Posts the receive in conn->recv_wr[0].  @ret is the errno if the receive could not be built, else
- * 0.  Returns 1, or an errno after which the connection is closing.
+ * Posts the receive in conn->recv_wr[0].  @ret is the errno if it could not be built, else 0.
+ * Returns 1, or an errno after which the connection is closing.
  */
 static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 {
@@ -411,10 +382,7 @@ static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 	return 1;
 }
 
-/*
- * Fetches a receive from the ring, builds the WR and posts it.  Returns 1; 0 if the ring is empty;
- * or an errno.
- */
+/* Posts the next receive of the ring.  Returns 1; 0 if the ring is empty; or an errno. */
 static int rq_next(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -435,15 +403,13 @@ static int rq_next(struct dat_conn *conn)
 	return rq_post(conn, slot, ret);
 }
 
-/**
- * dat_queue_pump_rq() - move receives from the ring to the device
- * @conn: connection with a QP
+/*
+ * Moves a slice of receives from the ring to the device.  ep->lock is held.  Returns true if the
+ * ring may have more.
  *
- * Returns after one slice.  The slice consists of valid receives, because an invalid receive ends
- * the connection, so the completion of a receive runs the pump again.  A thread of the consumer
- * goes on with the next slice; see dat_queue_slice().
- *
- * Context: ep->lock held.  Return: true if the ring may have more receives.
+ * An invalid receive ends the connection, so a slice has valid ones, and the completion of a
+ * receive runs the pump again.  A thread of the consumer goes on with the next slice; see
+ * dat_queue_slice().
  */
 bool dat_queue_pump_rq(struct dat_conn *conn)
 {
@@ -478,8 +444,8 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 }
 
 /*
- * Returns true if a new entry may be posted directly to the device: the ring is empty and the
- * device has room.
+ * Returns true if a new entry may go directly to the device: the ring is empty, the device has
+ * room.
  */
 static __always_inline bool queue_is_free(const struct dat_queue *q)
 {
@@ -511,10 +477,7 @@ static void sq_post_now(struct dat_conn *conn, u32 n)
 	dat_queue_count_posts(q, DAT_STAT_REQUESTS, 1);
 }
 
-/*
- * Shortens the segments of a read, so that the read transfers exactly @bytes.  Returns -EMSGSIZE if
- * the segments are too short.
- */
+/* Shortens the segments of a read to @bytes.  Fails with -EMSGSIZE if they are too short. */
 static int wr_cut(struct dat_wr *wr, u64 bytes)
 {
 	u32 i;
@@ -552,8 +515,8 @@ int dat_queue_post(struct dat_ep *ep, u64 limit)
 
 	lockdep_assert_held(&ep->lock);
 	/*
-	 * Requests with later opcodes have no segments, except DAT_KOP_READ_TO_RMR: its segment
-	 * names an RMR, which may not be bound yet.
+	 * Later opcodes have no segments, except DAT_KOP_READ_TO_RMR: its segment names an RMR,
+	 * which may not be bound yet.
 	 */
 	if (wr->op <= DAT_OP_RDMA_READ) {
 		n = dat_wr_to_sge(ep->pz, wr, DAT_MAX_SGE, wr->op == DAT_OP_RDMA_READ, ep->sge);
@@ -581,13 +544,10 @@ int dat_queue_post(struct dat_ep *ep, u64 limit)
 	return 0;
 }
 
-/**
- * dat_queue_post_recv() - post a kernel consumer's receive, which is in ep->wr
- * @ep: endpoint of a kernel consumer; ep->dead is not set
- * @limit: largest number of bytes of a message
- *
- * Context: ep->lock held.  Return: 0; an error of dat_wr_to_sge(); -EMSGSIZE if the segments are
- * longer than a message may be; -ENOSPC if the ring is full or being replaced.
+/*
+ * Posts a kernel consumer's receive, which is in ep->wr.  @limit: largest number of bytes of a
+ * message.  ep->lock is held.  Fails with an error of dat_wr_to_sge(), with -EMSGSIZE if the
+ * segments are longer than a message may be, with -ENOSPC if the ring is full or being replaced.
  */
 int dat_queue_post_recv(struct dat_ep *ep, u64 limit)
 {

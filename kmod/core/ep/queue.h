@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * Queues of work requests: the rings into which faces post, and the records of the requests that
- * the device holds.
+ * Queues of work requests: the rings into which faces post, and records of what the device holds.
  */
 #ifndef _DAT_QUEUE_H
 #define _DAT_QUEUE_H
@@ -49,26 +48,15 @@ enum dat_kop {
  */
 #define DAT_KOP_SEND_INVALIDATE	BIT_ULL(33)
 
-/**
- * struct dat_wr - private copy of a work request, which the producer of the ring cannot change
- * @op: enum dat_op or enum dat_kop; unused for receives
- * @flags: enum dat_sqe_flags bits; the flags of a request also contain the opcode, because the
- *	event reports the opcode; see dat_flags_op()
- * @num_sge: number of segments
- * @rkey: peer's key, for RDMA operations
- * @cookie: consumer's cookie
- * @raddr: peer's address, for RDMA operations
- * @len: total bytes of the segments; set by dat_wr_to_sge()
- * @sge: segments
- */
+/* Private copy of a work request, which the producer of the ring cannot change. */
 struct dat_wr {
-	u8		op;
-	u8		flags;
+	u8		op;			/* enum dat_op or dat_kop; not for receives */
+	u8		flags;			/* enum dat_sqe_flags; opcode: dat_flags_op() */
 	u8		num_sge;
-	u32		rkey;
+	u32		rkey;			/* of the peer, for RDMA */
 	u64		cookie;
-	u64		raddr;
-	u64		len;
+	u64		raddr;			/* of the peer, for RDMA */
+	u64		len;			/* of all segments; set by dat_wr_to_sge() */
 	struct dat_sge	sge[DAT_MAX_SGE];
 };
 
@@ -99,20 +87,16 @@ struct dat_slot {
 	struct dat_lmr		*lmr;
 };
 
-/**
- * struct dat_completion - completion of a work request, as a transport reports it
- * @slot: slot of the work request
- * @len: number of bytes received; valid for a successful receive only
- * @rkey: key that the received message has invalidated, or 0; valid for receives only
- * @status: enum dat_dto_status
- * @unproven: flag: earlier requests that have not completed by themselves count as flushed, not as
- *	successful; valid for requests only
- */
+/* Completion of a work request, as a transport reports it. */
 struct dat_completion {
 	struct dat_slot		*slot;
-	u32			len;
-	u32			rkey;
-	u8			status;
+	u32			len;	/* bytes received; of a successful receive only */
+	u32			rkey;	/* that the received message has invalidated, or 0 */
+	u8			status;	/* enum dat_dto_status */
+	/*
+	 * Earlier requests that have not completed by themselves count as flushed, not as
+	 * successful; of requests only.
+	 */
 	bool			unproven;
 };
 
@@ -187,10 +171,7 @@ struct dat_queue_ops {
 #define DAT_FLAGS_OP_SHIFT	4	/* shift of the opcode in dat_wr.flags */
 static_assert(DAT_SQE_FLAGS_ALL < 1 << DAT_FLAGS_OP_SHIFT);
 
-/*
- * Returns the opcode that dat_flags_with_op() has stored in the flags of a request; 0 for a
- * receive.
- */
+/* Returns the opcode that dat_flags_with_op() has stored in a request's flags; 0 for a receive. */
 static inline u8 dat_flags_op(u8 flags)
 {
 	return flags >> DAT_FLAGS_OP_SHIFT;
@@ -251,13 +232,9 @@ static inline void dat_queue_count_bad(struct dat_queue *q)
 	dat_stat_add(q->obj->ia, DAT_STAT_MALFORMED, 1);
 }
 
-/**
- * struct dat_flush - largest numbers of entries that a flush may still take from the rings
- * @sq: number of requests
- * @rq: number of receives
- *
- * The initial numbers are the lengths of the rings, so the flush ends even if the producer keeps
- * posting.
+/*
+ * Largest numbers of entries that a flush may still take: at first the lengths of the rings, so the
+ * flush ends even if the producer keeps posting.
  */
 struct dat_flush {
 	u32 sq, rq;
@@ -286,23 +263,15 @@ void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failu
 
 /* wr.c */
 
-/* Returns the IB_SEND_* flags for enum dat_sqe_flags bits. */
 static inline int dat_wr_send_flags(u8 flags)
 {
 	return (flags & DAT_SQE_SOLICITED ? IB_SEND_SOLICITED : 0) |
 	       (flags & DAT_SQE_FENCE ? IB_SEND_FENCE : 0);
 }
 
-/**
- * dat_wr_fill() - fill in a request that has segments
- * @out: result: work request; its next and wr_cqe are not set, and its send_flags keep their value
- * @opcode: opcode of the request
- * @wr: private copy of the queue entry
- * @sge: SGEs
- * @n: number of SGEs
- *
- * Sets remote_addr and rkey for every opcode: a request that is no RDMA operation does not use
- * them.
+/*
+ * Fills in a request that has segments, except next and wr_cqe; send_flags keep their value.  Sets
+ * remote_addr and rkey for every opcode: a request that is no RDMA operation does not use them.
  */
 static __always_inline void dat_wr_fill(struct ib_rdma_wr *out, enum ib_wr_opcode opcode,
 					const struct dat_wr *wr, struct ib_sge *sge, int n)

@@ -17,7 +17,7 @@ static u32 stride_shift(size_t header, u32 sges)
 	return order_base_2(header + sges * sizeof(struct dat_sge));
 }
 
-/* Sets the offsets and strides of @r.  Returns the size of the memory for r->submit. */
+/* Sets offsets and strides.  Returns the size of the memory for r->submit. */
 static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 			    u32 rq_entries, u32 rq_sge)
 {
@@ -31,17 +31,7 @@ static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 	return size + ((size_t)rq_entries << r->rq_shift);
 }
 
-/**
- * dat_epring_alloc() - allocate the queues of an EP or SRQ
- * @ia: IA of the EP or SRQ
- * @r: result; r->status is not allocated
- * @sq_entries: length of the send queue, a power of two or 0
- * @sq_sge: largest number of segments of an SQE
- * @rq_entries: length of the receive queue, a power of two or 0
- * @rq_sge: largest number of segments of an RQE
- *
- * Context: may sleep.  Return: 0, -ENOMEM.
- */
+/* Allocates queues without r->status.  The lengths are powers of two, or 0.  May sleep. */
 int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 		     u32 rq_entries, u32 rq_sge)
 {
@@ -59,7 +49,7 @@ int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u3
 	return 0;
 }
 
-/* Allocates r->status for a ring from dat_epring_alloc().  Returns 0 or -ENOMEM. */
+/* Allocates r->status for a ring from dat_epring_alloc(). */
 int dat_epring_alloc_status(struct dat_ia *ia, struct dat_epring *r)
 {
 	struct dat_status *status;
@@ -127,7 +117,7 @@ static void epring_rq(struct dat_epring *r, struct dat_status *status, struct da
 	rq->max_sge = sges_in_stride(r->rq_shift, sizeof(struct dat_rqe));
 }
 
-/* Makes @sq and @rq use a new ring.  Either queue may be NULL. */
+/* Makes @sq and @rq, of which either may be NULL, use a new ring. */
 void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq)
 {
 	if (sq) {
@@ -151,8 +141,8 @@ u32 dat_ring_posted(const struct dat_queue *q)
 }
 
 /*
- * Copies the @n entries that are posted and not taken.  @to is the new ring, which has @entries
- * entries.  Does not check the entries, because fetch() checks them later.
+ * Copies the @n entries that are posted and not taken to a ring of @entries entries.  fetch()
+ * checks them later, not this function.
  */
 static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u32 entries,
 		      u32 n)
@@ -177,23 +167,16 @@ static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 en
 	dat_queue_publish(q);
 }
 
-/**
- * dat_epring_begin_move() - begin to replace the ring of an EP or SRQ
- * @m: replacement; the function sets m->nsq and m->nrq
- *
- * The caller must not take entries from the queues before dat_epring_end_move().
- *
- * Context: lock of the queues held.  Return: 0; -EISCONN if a queue is broken; -ENOSPC if more
- * entries are posted than the new ring holds.
+/*
+ * Begins to replace a ring; sets m->nsq and m->nrq.  The caller must not take entries from the
+ * queues before dat_epring_end_move().  The lock of the queues is held.  Fails with -EISCONN if a
+ * queue is broken, with -ENOSPC if more entries are posted than the new ring holds.
  */
 int dat_epring_begin_move(struct dat_epmove *m)
 {
 	const struct dat_queue *sq = m->sq, *rq = m->rq;
 
-	/*
-	 * Read each producer index only once, because the process may change it: ring_copy() must
-	 * use the number that is checked below.
-	 */
+	/* Read each producer index once: ring_copy() must use the number that is checked below. */
 	m->nsq = sq ? sq->ops->pending(sq) : 0;
 	m->nrq = rq ? rq->ops->pending(rq) : 0;
 	if ((sq && sq->broken) || (rq && rq->broken))
@@ -204,12 +187,7 @@ int dat_epring_begin_move(struct dat_epmove *m)
 	return 0;
 }
 
-/**
- * dat_epring_copy() - copy to the new ring the entries that are posted and not taken
- * @m: replacement for which dat_epring_begin_move() has succeeded
- *
- * Context: may sleep.
- */
+/* Copies to the new ring the entries that are posted and not taken.  May sleep. */
 void dat_epring_copy(const struct dat_epmove *m)
 {
 	struct dat_subring to;
@@ -224,13 +202,9 @@ void dat_epring_copy(const struct dat_epmove *m)
 	}
 }
 
-/**
- * dat_epring_end_move() - make the queues use the new ring
- * @m: replacement; dat_epring_copy() has copied the entries
- *
- * The indices and the status do not change.  On return @m->next is the old ring.
- *
- * Context: lock of the queues held; the caller disarms or pumps them afterwards.
+/*
+ * Makes the queues use the new ring, with the same indices and status.  On return @m->next is the
+ * old ring.  The lock of the queues is held; the caller disarms or pumps them afterwards.
  */
 void dat_epring_end_move(const struct dat_epmove *m)
 {

@@ -15,64 +15,36 @@
 struct dat_ia;
 struct dat_queue;
 
-/**
- * struct dat_epring - the shared memory of an EP or an SRQ
- * @submit: memory of struct dat_submit and of the entries, which the process writes
- * @status: memory of struct dat_status, which the driver writes; kept when the ring is replaced
- * @sq_offset: offset of the SQEs in @submit, in bytes
- * @rq_offset: offset of the RQEs in @submit, in bytes
- * @sq_shift: log2 of the SQE stride
- * @rq_shift: log2 of the RQE stride
- * @start: initial index of both queues
- */
+/* The shared memory of an EP or an SRQ. */
 struct dat_epring {
-	struct dat_slice	submit;
-	struct dat_slice	status;
-	u32			sq_offset;
-	u32			rq_offset;
-	u32			sq_shift;
-	u32			rq_shift;
-	u32			start;
+	struct dat_slice	submit;		/* dat_submit and entries; the process writes */
+	struct dat_slice	status;		/* dat_status; the driver writes; not replaced */
+	u32			sq_offset;	/* of the SQEs in @submit, in bytes */
+	u32			rq_offset;	/* of the RQEs in @submit, in bytes */
+	u32			sq_shift;	/* log2 of the SQE stride */
+	u32			rq_shift;	/* log2 of the RQE stride */
+	u32			start;		/* initial index of both queues */
 };
 
-/**
- * struct dat_epmove - replacement of the ring of an EP or SRQ
- * @ring: ring in use
- * @next: new ring, not in use yet; @next->status is empty, because the status memory of
- *	@ring stays in use
- * @sq: send queue whose entries move, or NULL
- * @sq_entries: number of SQEs in @next
- * @rq: receive queue whose entries move, or NULL
- * @rq_entries: number of RQEs in @next
- * @nsq: number of SQEs to copy: those that are posted and not taken
- * @nrq: number of RQEs to copy: those that are posted and not taken
- */
+/* Replacement of the ring of an EP or SRQ. */
 struct dat_epmove {
 	struct dat_epring	*ring;
-	struct dat_epring	*next;
-	struct dat_queue	*sq;
-	u32			sq_entries;
-	struct dat_queue	*rq;
-	u32			rq_entries;
-	u32			nsq;
-	u32			nrq;
+	struct dat_epring	*next;		/* not in use yet; the status of @ring stays */
+	struct dat_queue	*sq;		/* or NULL */
+	u32			sq_entries;	/* SQEs in @next */
+	struct dat_queue	*rq;		/* or NULL */
+	u32			rq_entries;	/* RQEs in @next */
+	u32			nsq;		/* SQEs to copy: those posted and not taken */
+	u32			nrq;		/* RQEs to copy: those posted and not taken */
 };
 
-/**
- * struct dat_subring - the part of a struct dat_epring that belongs to one queue
- * @tail: index of the next entry to be posted; written by the producer, which is the process, or
- *	the driver on behalf of a kernel consumer
- * @entries: array of entries; written by the producer
- * @status: state of the queue; written by the driver
- * @shift: log2 of the distance between two entries, in bytes
- * @max_sge: largest number of segments of an entry
- */
+/* The part of a struct dat_epring that belongs to one queue. */
 struct dat_subring {
-	u32			*tail;
-	void			*entries;
-	struct dat_queue_status	*status;
-	u32			shift;
-	u32			max_sge;
+	u32			*tail;		/* index of the next post; the producer writes it */
+	void			*entries;	/* written by the producer */
+	struct dat_queue_status	*status;	/* written by the driver */
+	u32			shift;		/* log2 of an entry's size in bytes */
+	u32			max_sge;	/* segments of an entry */
 };
 
 int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u32 sq_sge,

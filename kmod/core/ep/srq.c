@@ -19,7 +19,6 @@
 #include "core/trace.h"
 #include "core/xport.h"
 
-/* Reports an error of the device's SRQ as an async event. */
 static void srq_error_work(struct work_struct *work)
 {
 	struct dat_srq *srq = container_of(work, struct dat_srq, error_work);
@@ -28,25 +27,18 @@ static void srq_error_work(struct work_struct *work)
 		     DAT_SRQ_REASON_ERROR);
 }
 
-/**
- * dat_srq_broken() - report that the transport's SRQ has failed
- * @srq: shared receive queue
- *
- * Context: any, including hard interrupt.
+/*
+ * Reports as an async event that the transport's SRQ has failed.  Context: any, also hard
+ * interrupt.
  */
 void dat_srq_broken(struct dat_srq *srq)
 {
 	queue_work(dat_wq, &srq->error_work);
 }
 
-/**
- * dat_srq_fits() - check the parameters of an SRQ against the adapter's limits
- * @ia: adapter
- * @max_recv: number of buffers
- * @max_iov: largest number of segments of a buffer
- *
- * Return: 0; -EOPNOTSUPP if the adapter has no SRQs; -EINVAL if @max_recv or @max_iov is 0 or too
- * large.
+/*
+ * Checks parameters against the adapter's limits.  Fails with -EOPNOTSUPP if it has no SRQs, with
+ * -EINVAL if @max_recv or @max_iov is 0 or too large.
  */
 int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov)
 {
@@ -59,7 +51,6 @@ int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov)
 	return 0;
 }
 
-/* Allocates the records of the receives that the device holds at the same time. */
 static int srq_alloc_slots(struct dat_srq *srq, u32 window)
 {
 	u32 i;
@@ -78,15 +69,9 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 window)
 	return 0;
 }
 
-/**
- * dat_srq_create() - make a shared receive queue
- * @pz: protection zone
- * @max_recv: number of buffers, 1 to the adapter's limit
- * @max_iov: largest number of segments of a buffer, 1 to the adapter's limit
- * @user_data: owner field of async events about the SRQ
- *
- * Context: may sleep.  Return: the SRQ with a reference, or an ERR_PTR; -ENOMEM also if
- * dat_locked_charge() refuses the memory of the SRQ.
+/*
+ * Makes a shared receive queue; dat_srq_fits() has accepted the sizes.  @user_data: owner field of
+ * its async events.  May sleep.  Fails with -ENOMEM also if dat_locked_charge() refuses its memory.
  */
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data)
@@ -148,8 +133,8 @@ static void srq_break(struct dat_srq *srq)
 }
 
 /*
- * Counts a malformed buffer as completed and lost.  No event can report the buffer, because an SRQ
- * has no EVD of its own and no endpoint has used the buffer.
+ * Counts a malformed buffer as completed and lost.  No event can report it: an SRQ has no EVD of
+ * its own, and no endpoint has used the buffer.
  */
 static void srq_bad_entry(struct dat_srq *srq)
 {
@@ -161,8 +146,7 @@ static void srq_bad_entry(struct dat_srq *srq)
 }
 
 /*
- * Posts the buffer in srq->wr to the device.  Returns 0, or -EBADMSG if the buffer is invalid or
- * the device has refused it.
+ * Posts the buffer in srq->wr.  Fails with -EBADMSG if it is invalid or the device has refused it.
  */
 static int srq_post(struct dat_srq *srq)
 {
@@ -188,9 +172,8 @@ static int srq_post(struct dat_srq *srq)
 }
 
 /*
- * Moves buffers from the ring to the device, at most DAT_SLICE of them.  If @poster is false, stops
- * after an invalid buffer of a process.  Returns false if it has stopped there.  A kernel consumer
- * is trusted, and has no kick.
+ * Moves at most DAT_SLICE buffers from the ring to the device.  If @poster is false, stops after an
+ * invalid buffer of a process, and returns false.  A kernel consumer is trusted, and has no kick.
  */
 static bool srq_take(struct dat_srq *srq, bool poster)
 {
@@ -223,9 +206,8 @@ static bool srq_take(struct dat_srq *srq, bool poster)
 }
 
 /*
- * Moves buffers from the ring to the device.  @poster is true if the caller runs in a thread of the
- * consumer, which has posted the buffers.  Returns true if a whole slice has been taken, so that
- * more buffers may be left.
+ * Moves buffers from the ring to the device.  @poster is true in a thread of the consumer, which
+ * has posted the buffers.  Returns true if a whole slice has been taken, so that more may be left.
  *
  * If @poster is false, a whole slice has at most one invalid buffer, so the completion of another
  * will run the pump again.  Buffers behind an invalid one are left in the ring, whatever
@@ -255,14 +237,10 @@ static bool srq_pump(struct dat_srq *srq, bool poster)
 	}
 }
 
-/**
- * dat_srq_pump_locked() - move buffers from the ring to the device after a kernel consumer's post
- * @srq: queue of a kernel consumer
- *
- * Every post calls this function, so few buffers are in the ring and one slice suffices.
- *
- * Context: srq->lock held.  Return: number of invalid buffers found; if it is not 0, the caller
- * must call dat_srq_report_bad() after it has dropped the lock.
+/*
+ * Moves buffers to the device after each post of a kernel consumer, so one slice suffices.
+ * srq->lock is held.  Returns the number of invalid buffers; if it is not 0, the caller must call
+ * dat_srq_report_bad() after it has dropped the lock.
  */
 u32 dat_srq_pump_locked(struct dat_srq *srq)
 {
@@ -273,15 +251,11 @@ u32 dat_srq_pump_locked(struct dat_srq *srq)
 	return srq->q.bad - bad;
 }
 
-/**
- * dat_srq_post() - post a kernel consumer's buffer, which is in srq->wr
- * @srq: queue of a kernel consumer; srq->live is set
- * @limit: largest number of bytes of a buffer
- *
- * After a success the caller must call dat_srq_pump_locked().
- *
- * Context: srq->lock held.  Return: 0; an error of dat_wr_to_sge(); -EMSGSIZE if the segments are
- * longer than @limit; -ENOSPC if the ring is full or being replaced.
+/*
+ * Posts a kernel consumer's buffer, which is in srq->wr; then the caller must call
+ * dat_srq_pump_locked().  srq->lock is held.  Fails with an error of dat_wr_to_sge(), with
+ * -EMSGSIZE if the segments are longer than @limit, with -ENOSPC if the ring is full or being
+ * replaced.
  */
 int dat_srq_post(struct dat_srq *srq, u64 limit)
 {
@@ -296,7 +270,7 @@ int dat_srq_post(struct dat_srq *srq, u64 limit)
 	return srq->q.ops->put(&srq->q, &srq->wr) ? 0 : -ENOSPC;
 }
 
-/* Reports invalid buffers as an async event.  The caller holds no lock of this module. */
+/* Reports invalid buffers as an async event.  Context: no lock of this module held. */
 void dat_srq_report_bad(struct dat_srq *srq)
 {
 	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
@@ -304,8 +278,8 @@ void dat_srq_report_bad(struct dat_srq *srq)
 }
 
 /*
- * Moves buffers from the ring to the device in the thread of the consumer, until the ring is empty
- * or dat_queue_slice() ends the pass.
+ * Moves buffers in the thread of the consumer, until the ring is empty or dat_queue_slice() ends
+ * the pass.
  */
 static void srq_process(struct dat_srq *srq, bool kicked)
 {
@@ -327,31 +301,21 @@ static void srq_process(struct dat_srq *srq, bool kicked)
 		dat_srq_report_bad(srq);
 }
 
-/**
- * dat_srq_process() - move buffers from the ring to the device
- * @srq: queue
- *
- * Context: thread of the consumer; may sleep.
- */
+/* Moves buffers from the ring to the device.  Context: thread of the consumer; may sleep. */
 void dat_srq_process(struct dat_srq *srq)
 {
 	srq_process(srq, false);
 }
 
-/**
- * dat_srq_kick() - count a kick of an SRQ, and move buffers from the ring to the device
- * @srq: queue
- *
- * Context: may sleep.
- */
+/* Counts a kick, and moves buffers from the ring to the device.  May sleep. */
 void dat_srq_kick(struct dat_srq *srq)
 {
 	srq_process(srq, true);
 }
 
 /*
- * Returns true if fewer buffers are available than the low watermark.  Then also disarms the
- * watermark, so that it is reported only once.
+ * Returns true if fewer buffers are available than the low watermark, and disarms the watermark, so
+ * that it is reported only once.
  */
 static bool srq_is_low(struct dat_srq *srq)
 {
@@ -364,8 +328,8 @@ static bool srq_is_low(struct dat_srq *srq)
 }
 
 /*
- * Reports as an async event that the low watermark was reached.  The caller holds no lock of this
- * module.
+ * Reports as an async event that the low watermark was reached.  Context: no lock of this module
+ * held.
  */
 void dat_srq_report_low(struct dat_srq *srq)
 {
@@ -374,8 +338,8 @@ void dat_srq_report_low(struct dat_srq *srq)
 }
 
 /*
- * Frees the slot of a completed buffer and moves more buffers from the ring to the device.  The
- * caller queues the event for the buffer afterwards.
+ * Frees the slot of a completed buffer and moves more buffers to the device.  The caller queues the
+ * event for the buffer afterwards.
  */
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 {
@@ -416,13 +380,9 @@ bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark)
 	return srq_is_low(srq);
 }
 
-/**
- * dat_srq_set_lw() - arm the low watermark of an SRQ
- * @srq: queue
- * @low_watermark: one async event is queued when fewer buffers than this are available; 0 disarms
- *	the watermark
- *
- * Context: any but hard interrupt.
+/*
+ * Arms the low watermark: one async event when fewer buffers are available; 0 disarms it.  Context:
+ * any but hard interrupt.
  */
 void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark)
 {
@@ -477,17 +437,11 @@ static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
 	return ret;
 }
 
-/**
- * dat_srq_resize() - change the length of an SRQ's ring
- * @srq: queue; messages may arrive during the call
- * @max_recv: number of buffers that the ring must hold, 1 to the adapter's limit
- * @step: step of the ring's replacement, or DAT_RING_AT_ONCE for all steps
- *
- * The transport's SRQ keeps its size.  After an error nothing has changed.
- *
- * Context: may sleep.  Return: 0; -ENOMEM; -ENOSPC if more buffers are posted than the new ring
- * holds; -EISCONN if the ring is broken; -ESTALE if no ring with the generation in @step is
- * prepared; -EINVAL if the prepared ring has another length.
+/*
+ * Changes the length of the ring, while messages may arrive.  The transport's SRQ keeps its size.
+ * After an error nothing has changed.  May sleep.  Fails with -ENOSPC if more buffers are posted
+ * than the new ring holds, with -EISCONN if the ring is broken, with -ESTALE if no ring with the
+ * generation in @step is prepared, with -EINVAL if the prepared ring has another length.
  */
 int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 {

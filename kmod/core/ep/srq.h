@@ -9,50 +9,28 @@
 
 struct dat_pz;
 
-/**
- * struct dat_srq - shared receive queue
- * @obj: base object; its users are EPs
- * @pz: protection zone, held with dat_obj_use()
- * @max_iov: largest number of segments of a buffer
- * @locked: charge of the transport's SRQ
- * @lock: lock of all members from @ring to @sge
- * @ring: memory of the ring, which the owner of the SRQ may map
- * @q: queue of the posted buffers
- * @window: largest number of buffers that the device holds; constant, although the length of the
- *	ring may change
- * @slots: array of @window records of posted buffers
- * @free: stack of the indices of free slots; a stack, because buffers complete in any order
- * @nfree: number of entries of @free
- * @live: flag: the transport accepts buffers; set from creation until shutdown
- * @lost: number of buffers that have completed without an event
- * @low_watermark: an async event is queued when fewer buffers than this are available; 0: no event
- * @wr: copy of the buffer that is being posted
- * @sge: segments of the buffer that is being posted
- * @error_work: work that reports a device error, because the device may report the error in hard
- *	interrupt; not protected by @lock
- * @next: prepared ring, not in use yet; protected by ia->resize_lock
- * @generation: generation number of the ring that was prepared last; protected by ia->resize_lock
- */
+/* Shared receive queue; its users are EPs. */
 struct dat_srq {
 	struct dat_obj		obj;
-	struct dat_pz		*pz;
-	u32			max_iov;
-	struct dat_locked	locked;
+	struct dat_pz		*pz;		/* held with dat_obj_use() */
+	u32			max_iov;	/* segments of a buffer */
+	struct dat_locked	locked;		/* charge of the transport's SRQ */
 	spinlock_t		lock;		/* ring to sge */
-	struct dat_epring	ring;
-	struct dat_queue	q;
-	u32			window;
-	struct dat_slot		*slots;
-	u32			*free;
-	u32			nfree;
-	bool			live;
-	u32			lost;
-	u32			low_watermark;
-	struct dat_wr		wr;
-	struct ib_sge		sge[DAT_MAX_SGE];
+	struct dat_epring	ring;		/* the owner may map it */
+	struct dat_queue	q;		/* posted buffers */
+	u32			window;		/* buffers that the device holds; constant */
+	struct dat_slot		*slots;		/* @window records of posted buffers */
+	u32			*free;		/* stack: buffers complete in any order */
+	u32			nfree;		/* number of entries of @free */
+	bool			live;		/* the transport accepts buffers */
+	u32			lost;		/* buffers that have completed without an event */
+	u32			low_watermark;	/* fewer buffers: an async event; 0: never */
+	struct dat_wr		wr;		/* copy of the buffer that is being posted */
+	struct ib_sge		sge[DAT_MAX_SGE]; /* its segments */
+	/* Reports a device error, which may come in hard interrupt.  Not under @lock. */
 	struct work_struct	error_work;
-	struct dat_epring	next;
-	u32			generation;
+	struct dat_epring	next;		/* prepared ring, not in use yet; ia->resize_lock */
+	u32			generation;	/* of the ring prepared last; ia->resize_lock */
 };
 
 DAT_OBJ_CAST(srq)

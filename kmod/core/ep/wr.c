@@ -24,9 +24,8 @@ static const struct wr_op {
 };
 
 /*
- * Checks a segment and converts it to an SGE for a QP.  The consumer has chosen the LMR and the
- * range in the segment, so neither can be trusted.  Every segment that names an LMR runs through
- * this function.
+ * Checks a segment and converts it to an SGE.  The consumer has chosen the LMR and the range, so
+ * neither can be trusted.  Every segment that names an LMR runs through this function.
  *
  * DAT_PRIV_LOCAL_READ is not checked.  Devices always allow local reads, and existing programs send
  * from memory that they have registered without DAT_PRIV_LOCAL_READ.
@@ -97,8 +96,8 @@ int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
 }
 
 /*
- * Converts the segments of ep->wr to SGEs.  Returns the number of SGEs, -EMSGSIZE if the segments
- * have more than @max_len bytes, or an error of dat_wr_to_sge().
+ * Converts the segments of ep->wr to SGEs.  Fails with -EMSGSIZE if they have more than @max_len
+ * bytes, or with an error of dat_wr_to_sge().
  */
 static int wr_resolve(struct dat_ep *ep, u32 max_sge, bool write, u32 max_len,
 		      struct ib_sge *sge, u32 *len)
@@ -112,8 +111,8 @@ static int wr_resolve(struct dat_ep *ep, u32 max_sge, bool write, u32 max_len,
 }
 
 /*
- * Builds a send that also invalidates an rkey of the peer.  Returns 0; -EINVAL if the consumer is
- * no kernel module, or if wr->raddr has another value than DAT_KOP_SEND_INVALIDATE; or an error of
+ * Builds a send that also invalidates an rkey of the peer.  Fails with -EINVAL if the consumer is
+ * no kernel module, or if wr->raddr is not DAT_KOP_SEND_INVALIDATE; or with an error of
  * wr_resolve().
  */
 static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
@@ -136,8 +135,8 @@ static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
 }
 
 /*
- * Converts the segment of a DAT_KOP_READ_TO_RMR request to an SGE.  The segment names a bound RMR.
- * Returns the number of SGEs, which is 0 for an empty segment, or an error of dat_rmr_to_sge().
+ * Converts the segment of a DAT_KOP_READ_TO_RMR request, which names a bound RMR.  Returns the
+ * number of SGEs, 0 for an empty segment, or an error of dat_rmr_to_sge().
  */
 static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct ib_sge *sge,
 			    u32 *len)
@@ -150,14 +149,10 @@ static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct i
 	return dat_rmr_to_sge(ep->pz, seg, sge) ?: 1;
 }
 
-/**
- * dat_wr_build_send() - build a verbs request from ep->wr
- * @conn: connection that will post the work request
- * @out: result: work request; its next and wr_cqe are not set
- * @sge: result: SGEs; array with room for ep->attr.max_request_iov entries
- * @len: result: total bytes of the segments
- *
- * Return: 0, or an errno that dat_wr_error() converts to a DTO status.
+/*
+ * Builds a verbs request from ep->wr, without next and wr_cqe.  @sge: room for
+ * ep->attr.max_request_iov entries; @len: bytes of all segments.  dat_wr_error() converts an error
+ * to a DTO status.
  */
 int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,
 		      u32 *len)
@@ -192,14 +187,9 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 	return 0;
 }
 
-/**
- * dat_wr_build_recv() - build a verbs receive from ep->wr
- * @conn: connection that will post the work request
- * @out: result: work request; its next and wr_cqe are not set
- * @sge: result: SGEs; array with room for ep->attr.max_recv_iov entries
- * @len: result: total bytes of the segments
- *
- * Return: 0, or an errno that dat_wr_error() converts to a DTO status.
+/*
+ * Builds a receive from ep->wr, like dat_wr_build_send().  @sge: room for ep->attr.max_recv_iov
+ * entries.
  */
 int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_sge *sge,
 		      u32 *len)
@@ -214,10 +204,7 @@ int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_s
 	return 0;
 }
 
-/*
- * Returns the enum dat_dto_status that reports a work request which could not be built because of
- * the errno @err.
- */
+/* Returns the enum dat_dto_status of a work request that could not be built because of @err. */
 u8 dat_wr_error(int err)
 {
 	switch (err) {
