@@ -8,6 +8,7 @@ SELF := $(abspath $(filter-out $(MAKEFILES),$(MAKEFILE_LIST)))
 $(if $(word 2,$(SELF)),$(error '$(SELF)': use a path without a blank))
 override DAT_TOP := $(patsubst %/,%,$(dir $(SELF)))
 include $(DAT_TOP)/scripts/path.mk
+include $(DAT_TOP)/scripts/quiet.mk
 override BUILD   := $(DAT_TOP)/build
 
 # These targets write nothing in the tree.
@@ -43,7 +44,7 @@ KREL  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated
 # Modules are built beside the sources, one directory per kernel release.
 KOBJ ?= $(BUILD)/kmod-$(KREL)
 
-KMAKE = $(MAKE) -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
+KMAKE = $(MAKE) --no-print-directory -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
 .PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-race results mutants build-matrix check-nodes check-hosts bench docs demo demo-rsm demo-rsm-two help kobj
 
@@ -59,7 +60,7 @@ kobj:
 	@find $(KOBJ) -xtype l -lname '$(DAT_TOP)/*' -delete
 
 modules: kobj
-	+$(KMAKE) modules
+	+$(Q)$(KMAKE) modules
 
 # Consumers of kDAPL, tests, a benchmark and an example, beside the module that they need.
 ktest: modules
@@ -67,17 +68,17 @@ ktest: modules
 	@ln -sf $(DAT_TOP)/selftests/kdapl/*.[ch] $(DAT_TOP)/selftests/kdapl/Kbuild \
 		$(DAT_TOP)/examples/kernel/*.c $(KOBJ)/ktest/
 	@find $(KOBJ)/ktest -xtype l -lname '$(DAT_TOP)/*' -delete
-	+$(MAKE) -C $(KDIR) M=$(KOBJ)/ktest DAT_TOP=$(DAT_TOP) \
+	+$(Q)$(MAKE) --no-print-directory -C $(KDIR) M=$(KOBJ)/ktest DAT_TOP=$(DAT_TOP) \
 		KBUILD_EXTRA_SYMBOLS=$(KOBJ)/Module.symvers modules
 
 # Other modules that use kDAPL are built against Module.symvers.
 modules_install: modules
 	$(call whole,$(DESTDIR))
-	+$(KMAKE) modules_install KERNELRELEASE=$(KREL) INSTALL_MOD_PATH=$(DESTDIR)
+	+$(Q)$(KMAKE) modules_install KERNELRELEASE=$(KREL) INSTALL_MOD_PATH=$(DESTDIR)
 	install -D -m 644 $(KOBJ)/Module.symvers $(DESTDIR)/lib/modules/$(KREL)/dat/Module.symvers
 
 libs:
-	+@$(MAKE) --no-print-directory -C $(DAT_TOP)/ulib
+	+$(Q)$(MAKE) --no-print-directory -C $(DAT_TOP)/ulib
 
 # Quoted for the shell, since these paths may hold anything.
 INSTALL_DIRS = $(foreach v,DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR SRCDIR COMPLETIONDIR \
@@ -116,7 +117,7 @@ check-packages:
 
 # The lock stays, since this run may go on: see scripts/alone.mk.
 clean:
-	[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name .lock -exec rm -rf {} +
+	$(call short,CLEAN,build)[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name .lock -exec rm -rf {} +
 
 # The modules for the kernel that the VM boots, whatever KDIR is.
 VM_MODULES = $$($(DAT_TOP)/scripts/run-tests modules stock)
