@@ -175,18 +175,20 @@ docs:
 	@echo $(BUILD)/docs/html/index.html
 
 demo: libs
-	$(DAT_TOP)/scripts/vm --mem 4096 --modules $(VM_MODULES) --timeout 600 \
-		--log $(BUILD)/demo-console.log -- $(DAT_TOP)/scripts/demo-guest
+	@modules=$(VM_MODULES) && echo "Booting a virtual machine with soft-RoCE, which takes up to a minute ..." && \
+		$(DAT_TOP)/scripts/vm --mem 4096 --modules $$modules --timeout 600 \
+			--log $(BUILD)/demo-console.log -- $(DAT_TOP)/scripts/demo-guest
 
 # It makes itself an RDMA device when it has shown that loopback needs none.
 demo-rsm: libs
-	$(MAKE) -C $(DAT_TOP)/examples DAT=$(DAT_TOP)
-	$(DAT_TOP)/scripts/vm --no-rxe --mem 2048 --modules $(VM_MODULES) --timeout 300 \
-		--log $(BUILD)/demo-rsm-console.log -- $(DAT_TOP)/scripts/demo-rsm-guest
+	$(Q)$(MAKE) --no-print-directory -C $(DAT_TOP)/examples DAT=$(DAT_TOP)
+	@modules=$(VM_MODULES) && echo "Booting a virtual machine, which takes up to a minute ..." && \
+		$(DAT_TOP)/scripts/vm --no-rxe --mem 2048 --modules $$modules --timeout 300 \
+			--log $(BUILD)/demo-rsm-console.log -- $(DAT_TOP)/scripts/demo-rsm-guest
 
 demo-rsm-two: libs
-	$(MAKE) -C $(DAT_TOP)/examples DAT=$(DAT_TOP)
-	$(DAT_TOP)/scripts/two-nodes --run '$(DAT_TOP)/scripts/demo-rsm-guest exporter' \
+	$(Q)$(MAKE) --no-print-directory -C $(DAT_TOP)/examples DAT=$(DAT_TOP)
+	@$(DAT_TOP)/scripts/two-nodes --run '$(DAT_TOP)/scripts/demo-rsm-guest exporter' \
 		'$(DAT_TOP)/scripts/demo-rsm-guest importers'
 
 help:

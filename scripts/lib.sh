@@ -75,6 +75,15 @@ own_tree() {
 	export DAT_OWNED=$DAT_TOP
 }
 
+# Print the progress of run_quietly, on a terminal in place of the progress before.
+progress() { # [TEXT]
+	if [ -t 2 ]; then
+		printf '\r%s\033[K' "$*" >&2
+	elif [ -n "$*" ]; then
+		say "$*"
+	fi
+}
+
 # run_quietly LOG WHAT CMD...: run CMD with its output in LOG.  Print progress for a command that
 # takes more than 3 s, and the end of the log if it fails.
 run_quietly() {
@@ -87,11 +96,12 @@ run_quietly() {
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 0.2
 		if ((SECONDS - start >= next)); then
-			say "  ... $what: $((SECONDS - start)) s, $(wc -l <"$log") lines of log"
+			progress "  ... $what: $((SECONDS - start)) s, $(wc -l <"$log") lines of log"
 			next=$((next < 15 ? 15 : next + 15))
 		fi
 	done
 	trap - INT TERM
+	progress
 	if ! wait "$pid"; then
 		say "${0##*/}: $what failed; the end of $log:"
 		tail -n 30 "$log" >&2
