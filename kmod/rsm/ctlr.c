@@ -101,12 +101,9 @@ static void names_update(struct rsm_node *node)
 	}
 }
 
-/**
- * ctlr_name() - look up the adapter of a controller number
- * @node: node; ctlr_lock held
- * @number: controller number, unchecked
- *
- * Return: the adapter's name, or NULL.  The name stays valid.  The adapter may have been removed.
+/*
+ * Returns the name of the adapter with a controller number, which is unchecked, or NULL.  The name
+ * stays valid.  The adapter may have been removed.
  */
 static const char *ctlr_name(struct rsm_node *node, u32 number)
 {
@@ -128,12 +125,9 @@ static bool ctlr_adapter(struct rsm_node *node, u32 number, struct kdat_adapter 
 	return name && !kdat_adapter_find(node->net, name, out);
 }
 
-/**
- * rsm_ctlr_present() - check whether a controller exists
- * @node: node
- * @number: controller number, unchecked
- *
- * Context: may sleep.  Return: true if @number is loopback or a present adapter.
+/*
+ * Returns true if a controller number, unchecked, is loopback or a present adapter.  Context: may
+ * sleep.
  */
 bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 {
@@ -142,13 +136,9 @@ bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 	return number == DAT_RSM_LOOPBACK || ctlr_adapter(node, number, &unused);
 }
 
-/**
- * rsm_ctlr_next() - enumerate the present controllers, except loopback
- * @node: node
- * @number: previous controller number, or 0 to get the first controller
- * @active: result: true if the port is up
- *
- * Context: may sleep.  Return: the next controller number, or 0 after the last controller.
+/*
+ * Returns the present controller after @number, without loopback: 0 begins, and 0 is the end.  Sets
+ * *@active if its port is up.  Context: may sleep.
  */
 u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
 {
@@ -195,12 +185,7 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 	return 0;
 }
 
-/**
- * rsm_dat_error() - convert a kDAPL error to an RSM error
- * @rc: result of a kDAPL call, not DAT_SUCCESS
- *
- * Return: 0 or an errno of rsm/error.c.
- */
+/* Converts an error of a kDAPL call to an errno of rsm/error.c. */
 int rsm_dat_error(DAT_RETURN rc)
 {
 	switch (DAT_GET_TYPE(rc)) {
@@ -374,15 +359,10 @@ static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
 	return ctlr;
 }
 
-/**
- * ctlr_claim() - find an open adapter, or add @spare, which the caller must then open
- * @node: node
- * @number: controller number, unchecked
- * @spare: struct to add to the list if the adapter is not open
- * @out: result: the open adapter with a reference, or @spare
- * @name: result: name of the adapter
- *
- * Context: sleeps while another thread opens or closes the adapter.
+/*
+ * Finds the open adapter with a controller number, and gets a reference.  If it is not open, adds
+ * @spare, which the caller must then open.  Context: sleeps while another thread opens or closes
+ * the adapter.
  */
 static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 		      struct rsm_ctlr **out, const char **name)

@@ -17,12 +17,9 @@ static void obj_set_pending(struct rsm_obj *obj, u32 pending)
 		WRITE_ONCE(obj->slot->pending, pending);
 }
 
-/**
- * rsm_event_add() - add an event to an object
- * @obj: export or import
- * @accumulate: true: always add the event; false: add the event only if no event is pending
- *
- * Context: any process context.
+/*
+ * Adds an event to an export or import; without @accumulate, only if none is pending.  Context: any
+ * process context.
  */
 void rsm_event_add(struct rsm_obj *obj, bool accumulate)
 {
@@ -53,13 +50,7 @@ void rsm_event_add_many(struct rsm_obj *obj, u32 n)
 		wake_up_all(&obj->wq);
 }
 
-/**
- * rsm_import_post() - add an event to the segment of an import
- * @imp: import
- * @flags: 0 or DAT_RSM_NO_ACCUMULATE
- *
- * Return: 0, -ECONNABORTED.
- */
+/* Adds an event to the segment of an import.  @flags: 0 or DAT_RSM_NO_ACCUMULATE. */
 int rsm_import_post(struct rsm_import *imp, u32 flags)
 {
 	if (smp_load_acquire(&imp->obj.cut))	/* pairs with rsm_obj_cut() */
@@ -123,13 +114,10 @@ static int event_take(struct rsm_obj *obj)
 	return ret;
 }
 
-/**
- * rsm_event_sleep() - sleep until a wake-up, the deadline, or a signal
- * @deadline_ns: deadline in ns of the host's CLOCK_MONOTONIC, or DAT_WAIT_FOREVER
- *
- * Context: process; the caller has set the task state.  Return: -EAGAIN after a wake-up: the caller
- * must check its condition again; -ETIMEDOUT after the deadline; -ERESTARTNOHAND after a
- * signal: the system call fails with EINTR if a handler ran, else it starts again.
+/*
+ * Sleeps until a wake-up, a deadline on the host's CLOCK_MONOTONIC, or a signal.  The caller has
+ * set the task state.  Returns -EAGAIN after a wake-up: the caller must check its condition again.
+ * -ERESTARTNOHAND after a signal lets the call fail with EINTR if a handler runs, else start again.
  */
 int rsm_event_sleep(u64 deadline_ns)
 {

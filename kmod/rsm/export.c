@@ -64,15 +64,9 @@ static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **m
 	return rsm_mem_pin(addr, exp->length, true, mem);
 }
 
-/**
- * rsm_export_allows() - check the permission to import a segment
- * @exp: published export; node->lock held
- * @node: node id of the importer
- * @want: DAT_RSM_READ, DAT_RSM_WRITE
- * @owner: true if the importer is the exporter's user
- * @group: true if the importer is in the exporter's group
- *
- * Return: 0, -ENONET, -EACCES.
+/*
+ * Checks the permission to import a published segment.  @owner, @group: the importer is the
+ * exporter's user, or in its group.  node->lock is held.  Returns 0, -ENONET or -EACCES.
  */
 int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group)
 {

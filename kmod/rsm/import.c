@@ -139,11 +139,9 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 	arg->owner = arg->owned ? from_kuid_munged(current_user_ns(), imp->owner) : 0;
 }
 
-/**
- * rsm_import_zap() - unmap all pages of an import's window, so that accesses fault again
- * @imp: import; reference held
- *
- * Context: may sleep; not with node->lock held.
+/*
+ * Unmaps all pages of an import's window, so that accesses fault again.  Context: may sleep; not
+ * with node->lock held.
  */
 void rsm_import_zap(struct rsm_import *imp)
 {
@@ -155,16 +153,10 @@ void rsm_import_zap(struct rsm_import *imp)
 	mutex_unlock(&imp->map_lock);
 }
 
-/**
- * rsm_import_cut() - cut a loopback import
- * @imp: import; reference held
- * @node: node of the import
- *
- * The function may be called repeatedly and concurrently for an import.  It zaps the window before
- * it removes the import from export->imports, because an exporter that finds this list empty may
- * unpin the pages.  The caller waits for transfers.
- *
- * Context: may sleep; not with node->lock held.
+/*
+ * Cuts a loopback import; repeatedly and concurrently is harmless.  The window is zapped before the
+ * import leaves export->imports, because an exporter that finds this list empty may unpin the
+ * pages.  The caller waits for transfers.  Context: may sleep; not with node->lock held.
  */
 void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node)
 {
@@ -419,14 +411,11 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 	return imp;
 }
 
-/**
- * rsm_window_map() - map the window of an import, or a part of it
- * @ctx: context of the file
- * @vma: mapping for which rsm_window_is() is true
- *
- * Return: 0; -ENOENT if no import has a window at the offset; -EINVAL for a bad range or bad flags;
- * -EACCES for a writable mapping if the import may not write; -EOPNOTSUPP if the import may not
- * read; -ENODEV if the import is cut; -ENOMEM if memory is short, or if RSM_MAX_MAPS VMAs exist.
+/*
+ * Maps the window of an import, or a part of it.  Returns the errno of mmap(): -ENOENT if no import
+ * has a window at the offset; -EINVAL for a bad range or bad flags; -EACCES for a writable mapping
+ * if the import may not write; -EOPNOTSUPP if the import may not read; -ENODEV if the import is
+ * cut; -ENOMEM also if RSM_MAX_MAPS VMAs exist.
  */
 int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 {

@@ -25,12 +25,10 @@ struct io {
 	bool			put;	/* writes to the segment */
 };
 
-/**
- * mem_byte() - map the page that contains a byte
- * @mem: memory; the caller is in a read-side section of rsm_transfers
- * @offset: offset of the byte; the caller has checked it, but the CPU may speculate past the check
- *
- * Return: the address of the byte, which the caller passes to kunmap_local() after use.
+/*
+ * Maps the page that contains byte @offset.  The caller has checked the offset, but the CPU may
+ * speculate past the check.  The caller is in a read-side section of rsm_transfers, and passes the
+ * result to kunmap_local().
  */
 static void *mem_byte(const struct rsm_mem *mem, u64 offset)
 {
@@ -203,15 +201,9 @@ int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, b
 	return ret;
 }
 
-/**
- * rsm_localmem_copy() - copy from or to local memory
- * @lm: local memory; reference held
- * @at: offset in the local memory, checked
- * @buf: kernel memory
- * @n: bytes, checked
- * @from: true: copy from local memory to @buf; false: copy from @buf to local memory
- *
- * Return: 0, or -ESTALE if the local memory was freed.
+/*
+ * Copies @n bytes between local memory and @buf, to @buf if @from is set.  The caller has checked
+ * the range.  Returns -ESTALE if the local memory was freed.
  */
 int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from)
 {

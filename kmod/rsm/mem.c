@@ -163,17 +163,13 @@ static int mem_check(u64 addr, u64 length)
 	return length > RSM_MAX_LENGTH ? -EMSGSIZE : 0;
 }
 
-/**
- * rsm_mem_pin() - pin memory of the current process
- * @addr: first byte, page-aligned
- * @length: bytes, not 0; the whole last page is pinned
- * @exported: true for a segment, which must be writable and counts against rsm_mem_budget()
- * @out: result
+/*
+ * Pins memory of the current process, the whole last page included.  Memory of a segment must be
+ * writable and counts against rsm_mem_budget().  Context: may sleep; takes mmap_lock.
  *
- * Context: may sleep; takes mmap_lock.  Return: 0; -EFAULT if part of the memory
- * is not mapped; -EMSGSIZE if @length exceeds RSM_MAX_LENGTH; -EACCES if the
- * memory of a segment is not writable; -ENOMEM if RLIMIT_MEMLOCK or the budget is exceeded,
- * or if an allocation fails; -EINTR if the process is being killed.
+ * Returns -EFAULT if part of the memory is not mapped; -EMSGSIZE if @length exceeds RSM_MAX_LENGTH;
+ * -EACCES if memory of a segment is not writable; -ENOMEM, also if RLIMIT_MEMLOCK or the budget is
+ * exceeded; -EINTR if the process is being killed.
  */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 {
@@ -211,12 +207,7 @@ err_uncharge:
 	return ret;
 }
 
-/**
- * rsm_mem_unpin() - unpin and free memory
- * @mem: memory that no transfer uses, or NULL
- *
- * Context: may sleep.
- */
+/* Unpins and frees memory that no transfer uses, or NULL.  Context: may sleep. */
 void rsm_mem_unpin(struct rsm_mem *mem)
 {
 	if (!mem)
@@ -235,16 +226,10 @@ static int mem_register_error(int err, u64 addr, u64 length)
 	return mem_error(err, addr, length, true);
 }
 
-/**
- * rsm_mem_register() - register memory of the current process with an adapter
- * @pz: protection zone of the segment
- * @addr: first byte, page-aligned
- * @length: bytes, not 0, a multiple of the page size
- * @out: result
- *
- * The registration pins the pages, and charges them to RLIMIT_MEMLOCK.
- *
- * Context: may sleep; takes mmap_lock.  Return: like rsm_mem_pin(), or -ENODEV.
+/*
+ * Registers memory of the current process with an adapter, in the protection zone of its segment.
+ * This pins the pages and charges them to RLIMIT_MEMLOCK.  Returns the errors of rsm_mem_pin(), and
+ * -ENODEV.  Context: may sleep; takes mmap_lock.
  */
 int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 {

@@ -41,12 +41,7 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 /* Posts the receive buffer @slot.  Returns false if the endpoint refuses the receive. */
 bool rsm_msg_receive(struct rsm_conn *conn, u32 slot);
 
-/**
- * rsm_msg_handshake() - send a message of the handshake
- * @conn: linked connection; conn->lock held
- * @msg: struct rsm_proof or struct rsm_grant
- * @len: bytes of @msg
- */
+/* Sends a struct rsm_proof or struct rsm_grant on a linked connection.  conn->lock held. */
 void rsm_msg_handshake(struct rsm_conn *conn, const void *msg, u32 len);
 
 /* Work function of conn->inbox_work. */
@@ -75,13 +70,9 @@ void rsm_auth_prove(struct rsm_conn *conn);
 /* Importer: sends the proof again.  conn->lock held; end_lock is not needed. */
 void rsm_auth_prove_again(struct rsm_conn *conn);
 
-/**
- * rsm_auth_receive() - handle a message of the handshake
- * @conn: linked connection
- * @msg: private copy of the message
- * @len: bytes received; may exceed the bytes of @msg, which then are not all of the message
- *
- * Return: false if the connection must end.
+/*
+ * Handles a message of the handshake.  @msg is a private copy, and may be shorter than the @len
+ * bytes that were received.  Returns false if the connection must end.
  */
 bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len);
 

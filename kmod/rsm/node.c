@@ -262,12 +262,9 @@ static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 	return ret;
 }
 
-/**
- * rsm_table_copy() - copy the table with the addresses of other nodes
- * @node: node
- * @out: result, which the caller frees by kvfree(); an empty table if the node has none
- *
- * Context: may sleep.  Return: 0, -ENOMEM.
+/*
+ * Copies the table of other nodes' addresses, which may be empty.  The caller frees *@out by
+ * kvfree().  Context: may sleep.
  */
 int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 {

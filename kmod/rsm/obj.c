@@ -150,15 +150,9 @@ static void obj_uncount(struct rsm_ctx *ctx)
 	atomic_dec(&ctx->node->objs);
 }
 
-/**
- * rsm_obj_setup() - initialize an object and reserve its id
- * @ctx: context
- * @obj: object, zeroed
- * @ops: operations of the type
- *
- * After success, the caller must call rsm_obj_publish() or rsm_obj_abort().
- *
- * Context: may sleep.  Return: 0, -ENOSPC, -ENOMEM.
+/*
+ * Initializes an object, zeroed, and reserves its id.  After success, the caller must call
+ * rsm_obj_publish() or rsm_obj_abort().  Context: may sleep.
  */
 int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj_ops *ops)
 {
@@ -230,14 +224,7 @@ static struct rsm_obj *obj_find(struct rsm_ctx *ctx, u32 id)
 	return obj;
 }
 
-/**
- * rsm_obj_get() - look up an object
- * @ctx: context
- * @type: required type
- * @id: id, unchecked
- *
- * Context: any.  Return: the object with a reference, or NULL.
- */
+/* Looks up an object by its id, which is unchecked.  Returns a reference, or NULL. */
 struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 {
 	struct rsm_obj *obj = obj_find(ctx, id);
@@ -276,12 +263,9 @@ void rsm_obj_put(struct rsm_obj *obj)
 	kref_put(&obj->ref, obj_release);
 }
 
-/**
- * rsm_obj_cut() - mark an import as cut and wake callers that wait for its events
- * @obj: base of an import that has not been dropped
- *
+/*
+ * Marks an import, which has not been dropped, as cut.  Wakes callers that wait for its events.
  * Transfers that begin later see @cut and fail.  The caller waits for transfers in progress.
- *
  * Context: any process context.
  */
 void rsm_obj_cut(struct rsm_obj *obj)
@@ -340,14 +324,9 @@ static void obj_end(struct rsm_obj *obj)
 	obj_drop(obj);
 }
 
-/**
- * rsm_obj_end() - free an object
- * @ctx: context
- * @type: required type
- * @id: id, unchecked
- *
- * Context: may sleep.  Return: 0, or -EBADF if the context has no such object or
- * if another thread frees the object.
+/*
+ * Frees an object.  Returns -EBADF if the context has none of this type and id, which is unchecked,
+ * or if another thread frees it.  Context: may sleep.
  */
 int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 {
@@ -471,13 +450,9 @@ static const struct mmu_notifier_ops ctx_mn_ops = {
 	.invalidate_range_end	= ctx_mem_changed,
 };
 
-/**
- * rsm_ctx_open() - create the context of a file
- * @file: file of the current process
- * @out: result
- *
- * Context: may sleep; takes mmap_lock.  Return: 0; -ENOMEM; -ERESTARTNOINTR if
- * any signal is pending, even a signal without a handler.
+/*
+ * Creates the context of a file.  Returns -ERESTARTNOINTR if any signal is pending, even one
+ * without a handler.  Context: may sleep; takes mmap_lock.
  */
 int rsm_ctx_open(struct rsm_file *file, struct rsm_ctx **out)
 {
@@ -519,12 +494,7 @@ err_free:
 	return ret == -EINTR ? -ERESTARTNOINTR : -ENOMEM;
 }
 
-/**
- * rsm_ctx_close() - end and free the context of a file that is being released
- * @ctx: context
- *
- * Context: may sleep.
- */
+/* Ends and frees the context of a file that is being released.  Context: may sleep. */
 void rsm_ctx_close(struct rsm_ctx *ctx)
 {
 	/* This stops the objects, unless the end of the address space has already stopped them. */

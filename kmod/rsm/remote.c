@@ -238,16 +238,12 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 	return ret;
 }
 
-/**
- * rsm_remote_connect() - connect an import to its segment
- * @imp: import, not published
- * @node: node of the import
- * @arg: argument of DAT_IOC_RSM_CONNECT, which names the segment
+/*
+ * Connects an import, not published, to the segment that @arg names.  After success, the caller
+ * ends the import by rsm_remote_end() and rsm_remote_release().
  *
- * After success, the caller ends the import by rsm_remote_end() and rsm_remote_release().
- *
- * Context: sleeps until the exporter has answered, or until two attempts have timed out.  Return:
- * 0; -ERESTARTNOHAND after a signal; -ENOSPC also if the exporter had no place for the request, or
+ * Context: sleeps until the exporter has answered, or until two attempts have timed out.  Returns
+ * -ERESTARTNOHAND after a signal; -ENOSPC also if the exporter had no place for the request, or
  * ended each connection, for at least ten seconds; or another errno of rsm/error.c.
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,

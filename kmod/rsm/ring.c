@@ -244,11 +244,9 @@ static bool ring_has_work(const struct rsm_ring *r)
 	return ring_has_entry(r) && READ_ONCE(r->head) - READ_ONCE(r->done) < RSM_RING_WRS;
 }
 
-/**
- * rsm_ring_poll() - take the new entries of a ring for the poller
- * @ring: ring in ctx->rings; ctx->rings_lock held
- *
- * Context: process.  Return: true if the ring had a new entry.
+/*
+ * Takes the new entries of a ring for the poller.  Returns true if there was one.  Context:
+ * process; ctx->rings_lock is held.
  */
 bool rsm_ring_poll(struct rsm_ring *ring)
 {

@@ -62,11 +62,9 @@ struct rsm_ring {
 bool rsm_ring_poll(struct rsm_ring *ring);
 void rsm_ring_pump(struct rsm_ring *ring);
 
-/**
- * rsm_ring_end() - end the ring of a connection, if it has one
- * @conn: connection of an import, after rsm_conn_end()
- *
- * Context: may sleep; the caller holds no lock that rsm_obj_cut() or a hang-up takes.
+/*
+ * Ends the ring of an import's connection, if it has one, after rsm_conn_end().  Context: may
+ * sleep; the caller holds no lock that rsm_obj_cut() or a hang-up takes.
  */
 void rsm_ring_end(struct rsm_conn *conn);
 

@@ -504,15 +504,9 @@ void rsm_serve_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 	serve_request(arg, event->event_data.cr_arrival_event_data.cr_handle);
 }
 
-/**
- * rsm_serve_open() - open the adapter and create the protection zone of a segment
- * @exp: export, not published
- * @node: node of the export
- * @ctlr: controller number of the adapter
- *
- * After success, the caller calls rsm_serve_close() when the segment ends.
- *
- * Context: may sleep.  Return: 0 or an errno of rsm/error.c.
+/*
+ * Opens the adapter and creates the protection zone of a segment that is not published yet.  After
+ * success, the caller calls rsm_serve_close() when the segment ends.  Context: may sleep.
  */
 int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 {
@@ -555,14 +549,9 @@ void rsm_serve_wait(struct rsm_export *exp)
 	wait_event(exp->obj.wq, !atomic_read(&exp->conns));
 }
 
-/**
- * rsm_serve_rebind() - send the key of a segment's new memory to all importers
- * @exp: export
- * @mem: new memory
- *
- * Importers may use the old memory until rsm_serve_rebind_wait() returns.
- *
- * Context: node->lock held.
+/*
+ * Sends the key of a segment's new memory to all importers.  They may use the old memory until
+ * rsm_serve_rebind_wait() returns.  Context: node->lock held.
  */
 void rsm_serve_rebind(struct rsm_export *exp, struct rsm_mem *mem)
 {

@@ -383,11 +383,9 @@ static int stage_run(struct stage *s)
 	return err ?: ret;
 }
 
-/**
- * rsm_stage_io() - transfer entries between the caller's memory and a segment, through the stage
- * @t: call; t->done is set
- *
- * Context: may sleep.  Return: 0 or an errno of rsm/error.c.
+/*
+ * Transfers entries between the caller's memory and a segment, through the stage.  Sets t->done.
+ * Context: may sleep.
  */
 int rsm_stage_io(struct rsm_transfer *t)
 {

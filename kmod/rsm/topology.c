@@ -55,13 +55,9 @@ static void survey_add(struct rsm_survey *s, u32 ctlr, u32 node, u32 flags, bool
 	};
 }
 
-/**
- * survey_list() - list all links, without probing the nodes
- * @node: node
- * @out: result, which the caller frees by kvfree(); the state of a link is ACTIVE if the adapter's
- *	port is up
- *
- * Return: 0, -ENOMEM.
+/*
+ * Lists all links, without probing the nodes.  The state of a link is ACTIVE if the adapter's port
+ * is up.  The caller frees *@out by kvfree().
  */
 static int survey_list(struct rsm_node *node, struct rsm_survey **out)
 {
