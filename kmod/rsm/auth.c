@@ -315,7 +315,7 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 	/* The importer repeats its proof until the GRANT arrives. */
 	if (conn->proof_received)
 		return !memcmp(&conn->transcript.proof, proof, sizeof(*proof));
-	conn->proof_received = true;
+	WRITE_ONCE(conn->proof_received, true);
 	conn->transcript.proof = *proof;
 	*grant = (struct rsm_grant) {
 		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_GRANT,

@@ -293,7 +293,8 @@ struct rsm_conn {
 	 * reads it without.
 	 */
 	bool				answered;
-	bool				proof_received;	/* exporter; @end_lock */
+	/* Exporter: a PROOF has arrived; @end_lock, but conn_beat() reads it without. */
+	bool				proof_received;
 	/*
 	 * Exporter: ends a connection that has left export->peers.  Queues itself again, until
 	 * @drain_deadline, while the peer has events to acknowledge.
