@@ -49,7 +49,8 @@ enum dat_rsm_err rsm_error(int err)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(errors); i++)
+	/* Every call ends here: a success does not search. */
+	for (i = 0; err && i < ARRAY_SIZE(errors); i++)
 		if (errors[i].err == -err)
 			return errors[i].code;
 	return DAT_RSM_OK;
