@@ -198,9 +198,6 @@ int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 		  const struct sockaddr_storage *dst, u32 qos);
 int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request);
 
-/* wc.c */
-int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);
-
 /* qp.c */
 int verbs_make_qp(struct dat_conn *conn);
 void verbs_conn_init(struct dat_conn *conn);
@@ -213,6 +210,7 @@ int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct i
 int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);
 
 /* cq.c */
+int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);
 int verbs_cq_create(struct verbs_conn *vc, u32 entries);
 void verbs_cq_stop(struct verbs_conn *vc);
 void verbs_cq_destroy(struct verbs_conn *vc);
