@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* Endpoints (EPs): the state and the queues, which outlive a connection. */
+/* Endpoints (EPs): parents, attributes, state and rings, which outlive a connection. */
+#include <linux/log2.h>
+
 #include "core/dat.h"
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
@@ -248,6 +250,320 @@ void dat_ep_process(struct dat_ep *ep, struct dat_queue *q)
 void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
 {
 	ep_process(ep, q, true);
+}
+
+static void parents_unuse(const struct dat_ep_parents *p)
+{
+	if (p->srq)
+		dat_obj_unuse(&p->srq->obj);
+	if (p->connect_evd)
+		dat_obj_unuse(&p->connect_evd->obj);
+	if (p->request_evd)
+		dat_obj_unuse(&p->request_evd->obj);
+	if (p->recv_evd)
+		dat_obj_unuse(&p->recv_evd->obj);
+	if (p->pz)
+		dat_obj_unuse(&p->pz->obj);
+}
+
+/* Uses each parent that is not NULL.  Fails with -ENOENT, and uses none, if one is being freed. */
+static int parents_use(const struct dat_ep_parents *p)
+{
+	struct dat_ep_parents used = {};
+
+	if (p->pz && dat_obj_use(&p->pz->obj))
+		goto err_unuse;
+	used.pz = p->pz;
+	if (p->recv_evd && dat_obj_use(&p->recv_evd->obj))
+		goto err_unuse;
+	used.recv_evd = p->recv_evd;
+	if (p->request_evd && dat_obj_use(&p->request_evd->obj))
+		goto err_unuse;
+	used.request_evd = p->request_evd;
+	if (p->connect_evd && dat_obj_use(&p->connect_evd->obj))
+		goto err_unuse;
+	used.connect_evd = p->connect_evd;
+	if (p->srq && dat_obj_use(&p->srq->obj))
+		goto err_unuse;
+	return 0;
+
+err_unuse:
+	parents_unuse(&used);
+	return -ENOENT;
+}
+
+/* Readers of the EP's parents hold only ep->lock, so the parents must change under ep->lock. */
+static void ep_swap_parents(struct dat_ep *ep, struct dat_ep_parents *p)
+{
+	lockdep_assert_held(&ep->lock);
+
+	swap(ep->pz, p->pz);
+	swap(ep->recv_evd, p->recv_evd);
+	swap(ep->request_evd, p->request_evd);
+	swap(ep->connect_evd, p->connect_evd);
+	swap(ep->srq, p->srq);
+}
+
+static bool evd_takes(const struct dat_evd *evd, u32 stream)
+{
+	return !evd || evd->streams & stream;
+}
+
+static int ep_check_parents(const struct dat_ep_parents *p)
+{
+	if (!evd_takes(p->recv_evd, DAT_STREAM_DTO) ||
+	    !evd_takes(p->request_evd, DAT_STREAM_DTO) ||
+	    !evd_takes(p->connect_evd, DAT_STREAM_CONNECTION))
+		return -EINVAL;
+	if (p->srq && p->srq->pz != p->pz)
+		return -EXDEV;
+	return 0;
+}
+
+static u32 sq_entries(const struct dat_ep_attr *attr)
+{
+	return roundup_pow_of_two(max(attr->max_request, 1U));
+}
+
+static u32 rq_entries(const struct dat_ep_attr *attr, const struct dat_srq *srq)
+{
+	return srq ? 0 : roundup_pow_of_two(max(attr->max_recv, 1U));
+}
+
+static int ring_alloc(struct dat_ia *ia, struct dat_epring *ring, const struct dat_ep_attr *attr,
+		      const struct dat_srq *srq)
+{
+	return dat_epring_alloc(ia, ring, sq_entries(attr), attr->max_request_iov,
+				rq_entries(attr, srq), attr->max_recv_iov);
+}
+
+static bool ring_fits(const struct dat_epring *ring, const struct dat_ep_attr *attr,
+		      const struct dat_srq *srq)
+{
+	return dat_epring_fits(ring, sq_entries(attr), attr->max_request_iov,
+			       rq_entries(attr, srq), attr->max_recv_iov);
+}
+
+static int ep_alloc_queues(struct dat_ep *ep)
+{
+	const struct dat_ep_attr *attr = &ep->attr;
+	int ret;
+
+	ret = ring_alloc(ep->obj.ia, &ep->ring, attr, ep->srq);
+	if (!ret)
+		ret = dat_epring_alloc_status(ep->obj.ia, &ep->ring);
+	if (ret)
+		return ret;
+	dat_queue_init(&ep->sq, &ep->obj, sq_entries(attr));
+	dat_queue_init(&ep->rq, &ep->obj, rq_entries(attr, ep->srq));
+	dat_epring_bind(&ep->ring, &ep->sq, &ep->rq);
+	return 0;
+}
+
+/* Returns true if the adapter supports an endpoint with these attributes. */
+bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
+{
+	const struct dat_limits *limits = &ia->dev->limits;
+	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
+
+	return attr->max_recv <= limits->max_dto && attr->max_request <= limits->max_dto &&
+	       attr->max_recv_iov <= limits->recv_sge &&
+	       attr->max_request_iov <= limits->send_sge &&
+	       attr->read_in <= limits->read_in && attr->read_out <= limits->read_out &&
+	       !((attr->recv_flags | attr->request_flags) & ~flags);
+}
+
+/*
+ * Makes an endpoint.  Each parent may be NULL; without a protection zone the EP cannot connect or
+ * accept, and takes no segments.  dat_ep_attr_fits() has accepted @attr.  May sleep.  Fails with
+ * -EINVAL if an EVD does not accept the events of the EP, with -EXDEV if the SRQ is in another
+ * zone, with -ENOENT if a parent is being freed.
+ */
+struct dat_ep *dat_ep_create(struct dat_ia *ia, const struct dat_ep_parents *parents,
+			     const struct dat_ep_attr *attr, u64 user_data)
+{
+	struct dat_ep *ep;
+	int ret;
+
+	ret = ep_check_parents(parents);
+	if (ret)
+		return ERR_PTR(ret);
+	ep = dat_obj_alloc(ia, DAT_OBJ_EP, user_data);
+	if (IS_ERR(ep))
+		return ep;
+	spin_lock_init(&ep->lock);
+	ep->attr = *attr;
+	ep->read_in = attr->read_in;
+	ep->read_out = attr->read_out;
+	ret = parents_use(parents);
+	if (ret)
+		goto err_abort;
+	ep->pz = parents->pz;
+	ep->recv_evd = parents->recv_evd;
+	ep->request_evd = parents->request_evd;
+	ep->connect_evd = parents->connect_evd;
+	ep->srq = parents->srq;
+	ret = ep_alloc_queues(ep);
+	if (ret)
+		goto err_abort;
+	ret = dat_obj_publish(&ep->obj);
+	if (ret)
+		goto err_abort;
+	return ep;
+
+err_abort:
+	dat_obj_abort(&ep->obj);
+	return ERR_PTR(ret);
+}
+
+static int ep_begin_change(struct dat_ep *ep, struct dat_epmove *m)
+{
+	int ret = -EISCONN;
+
+	spin_lock_bh(&ep->lock);
+	if (!ep->dead && ep->state == DAT_EP_UNCONNECTED)
+		ret = dat_epring_begin_move(m);
+	ep->sq.frozen = !ret;
+	ep->rq.frozen = !ret;
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/*
+ * Puts the new ring, parents and attributes into use.  Fails with -EISCONN if the EP was freed
+ * meanwhile.
+ */
+static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,
+			 const struct dat_ep_attr *attr, const struct dat_epmove *m)
+{
+	int ret = -EISCONN;
+
+	spin_lock_bh(&ep->lock);
+	ep->sq.frozen = false;
+	ep->rq.frozen = false;
+	if (!ep->dead) {
+		dat_epring_end_move(m);
+		ep_swap_parents(ep, parents);
+		ep->attr = *attr;
+		ep->read_in = attr->read_in;
+		ep->read_out = attr->read_out;
+		ep->version++;
+		ret = 0;
+	}
+	spin_unlock_bh(&ep->lock);
+	return ret;
+}
+
+/* Replaces the ring of @ep by @ring.  After a success @ring is the old ring. */
+static int ep_use_ring(struct dat_ep *ep, struct dat_ep_parents *parents,
+		       const struct dat_ep_attr *attr, struct dat_epring *ring)
+{
+	struct dat_epmove m = {
+		.ring = &ep->ring, .next = ring,
+		.sq = &ep->sq, .sq_entries = sq_entries(attr),
+		.rq = parents->srq ? NULL : &ep->rq, .rq_entries = rq_entries(attr, parents->srq),
+	};
+	int ret;
+
+	if (!ring_fits(ring, attr, parents->srq))
+		return -EINVAL;
+	ret = ep_begin_change(ep, &m);
+	if (ret)
+		return ret;
+	dat_epring_copy(&m);
+	return ep_end_change(ep, parents, attr, &m);
+}
+
+/*
+ * Carries out @step.  On entry @ring is the new ring, or empty if the step makes no ring.  On
+ * return @ring is the ring that the caller must free.
+ */
+static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
+		   const struct dat_ep_attr *attr, struct dat_epring *ring,
+		   struct dat_step *step)
+{
+	bool at_once = step->what == DAT_RING_AT_ONCE;
+	int ret;
+
+	lockdep_assert_held(&ep->obj.ia->resize_lock);
+	ret = dat_step_begin(&ep->next.submit, &ep->generation, step);
+	if (!ret && dat_step_uses(step))
+		ret = ep_use_ring(ep, parents, attr, at_once ? ring : &ep->next);
+	if (!ret && !at_once)
+		swap(ep->next, *ring);
+	return ret;
+}
+
+/**
+ * dat_ep_modify() - change the parents and attributes of an UNCONNECTED endpoint
+ * @ep: endpoint
+ * @parents: new parents; the SRQ must be the same as before
+ * @attr: new attributes; dat_ep_attr_fits() must have accepted them
+ * @step: step of the ring's replacement, or DAT_RING_AT_ONCE for all steps
+ *
+ * Entries that are in the rings move to the new ring.  After an error nothing has changed.
+ *
+ * Context: may sleep.  Return: 0; -EISCONN if the EP is not UNCONNECTED or a queue is broken;
+ * -ENOSPC if more entries are posted than the new ring holds; -ESTALE if no ring with the
+ * generation in @step is prepared; -EINVAL if the prepared ring has other sizes; or an error of
+ * dat_ep_create().
+ */
+int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
+		  const struct dat_ep_attr *attr, struct dat_step *step)
+{
+	struct dat_ep_parents p = *parents;
+	struct dat_epring ring = {};
+	int ret;
+
+	ret = ep_check_parents(parents);
+	if (!ret)
+		ret = parents_use(parents);
+	if (ret)
+		return ret;
+	if (dat_step_makes(step))
+		ret = ring_alloc(ep->obj.ia, &ring, attr, parents->srq);
+	if (!ret) {
+		mutex_lock(&ep->obj.ia->resize_lock);
+		ret = ep_step(ep, &p, attr, &ring, step);
+		mutex_unlock(&ep->obj.ia->resize_lock);
+	}
+	/*
+	 * After a success @p and @ring hold the old parents and ring; after an error, the new ones.
+	 */
+	parents_unuse(&p);
+	dat_epring_free(&ring);
+	return ret;
+}
+
+/*
+ * Drops the references that a face's lookups of parents have taken: each is a valid pointer, an
+ * ERR_PTR or NULL.  May sleep.
+ */
+void dat_ep_put_parents(const struct dat_ep_parents *p)
+{
+	if (!IS_ERR_OR_NULL(p->srq))
+		dat_obj_put(&p->srq->obj);
+	if (!IS_ERR_OR_NULL(p->connect_evd))
+		dat_obj_put(&p->connect_evd->obj);
+	if (!IS_ERR_OR_NULL(p->request_evd))
+		dat_obj_put(&p->request_evd->obj);
+	if (!IS_ERR_OR_NULL(p->recv_evd))
+		dat_obj_put(&p->recv_evd->obj);
+	if (!IS_ERR_OR_NULL(p->pz))
+		dat_obj_put(&p->pz->obj);
+}
+
+/*
+ * Calls dat_obj_unuse() for all parents of an endpoint that is shut down.  Context: no lock held.
+ */
+void dat_ep_drop_parents(struct dat_ep *ep)
+{
+	struct dat_ep_parents parents = {};
+
+	spin_lock_bh(&ep->lock);
+	ep_swap_parents(ep, &parents);
+	spin_unlock_bh(&ep->lock);
+	parents_unuse(&parents);
 }
 
 /*

@@ -115,7 +115,6 @@ void dat_ep_process(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_cond_resched(struct dat_ep *ep);
 
-/* ep_make.c */
 bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr);
 struct dat_ep *dat_ep_create(struct dat_ia *ia, const struct dat_ep_parents *parents,
 			     const struct dat_ep_attr *attr, u64 user_data);
