@@ -206,9 +206,9 @@ static void file_kick_one(struct dat_file *file, u32 bell)
 	if (obj->type == DAT_OBJ_SRQ)
 		dat_srq_kick(to_dat_srq(obj));
 	else if (xa_pointer_tag(entry) == BELL_RQ)
-		dat_ep_kick(to_dat_ep(obj), &to_dat_ep(obj)->rq);
+		dat_queue_kick(to_dat_ep(obj), &to_dat_ep(obj)->rq);
 	else
-		dat_ep_kick(to_dat_ep(obj), &to_dat_ep(obj)->sq);
+		dat_queue_kick(to_dat_ep(obj), &to_dat_ep(obj)->sq);
 	dat_obj_put(obj);
 }
 
@@ -241,6 +241,29 @@ void dat_file_kick(struct dat_file *file)
 	mutex_lock(&file->kicking);
 	file_kick_rung(file);
 	mutex_unlock(&file->kicking);
+}
+
+/* DAT_IOC_KICK */
+int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
+{
+	struct dat_file *file = to_dat_file(devfile);
+	struct dat_ia *ia = dat_file_ia(file);
+	int ret;
+
+	if (!dat_devfile_is_mine(devfile))
+		return -EPERM;
+	if (arg)
+		return -EOPNOTSUPP;
+	if (!ia)
+		return -EINVAL;
+	/* A kick may report events to EVDs: the lock keeps a close from freeing them. */
+	ret = dat_ia_lock_live(ia);
+	if (ret)
+		return ret;
+	dat_poller_unpark(&devfile->poller);
+	dat_file_kick(file);
+	dat_ia_unlock(ia);
+	return 0;
 }
 
 /* Processes every queue, even if its doorbell bit is not set.  May sleep. */

@@ -58,6 +58,7 @@ void dat_file_close_ia(struct dat_file *file);
 int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj);
 void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj);
 void dat_file_kick(struct dat_file *file);
+int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg);
 void dat_file_kick_all(struct dat_file *file);
 bool dat_file_rung(const struct dat_file *file);
 

@@ -35,28 +35,6 @@ enum need {
 
 #define VERSION_1(name, last)	DAT_IOCTL_VERSION_1(dat_##name, last)
 
-static int ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
-{
-	struct dat_file *file = to_dat_file(devfile);
-	struct dat_ia *ia = dat_file_ia(file);
-	int ret;
-
-	if (!dat_devfile_is_mine(devfile))
-		return -EPERM;
-	if (arg)
-		return -EOPNOTSUPP;
-	if (!ia)
-		return -EINVAL;
-	/* A kick may report events to EVDs: the lock keeps a close from freeing them. */
-	ret = dat_ia_lock_live(ia);
-	if (ret)
-		return ret;
-	dat_poller_unpark(&devfile->poller);
-	dat_file_kick(file);
-	dat_ia_unlock(ia);
-	return 0;
-}
-
 /* For a structure that has grown since ABI version 1, the entry names the last field of then. */
 const struct dat_ioctl_op dat_user_ioctls[DAT_NR_LAST] = {
 	IOCTL_OP(ADAPTER, adapter, NEED_NONE, ANSWERS),
@@ -93,7 +71,7 @@ const struct dat_ioctl_op dat_user_ioctls[DAT_NR_LAST] = {
 	IOCTL_OP(CR_ACCEPT, cr_accept, NEED_LIVE),
 	IOCTL_OP(CR_REJECT, cr_reject, NEED_LIVE),
 	IOCTL_OP(CR_HANDOFF, cr_handoff, NEED_IA),
-	[DAT_NR_KICK] = { .word = ioctl_kick },
+	[DAT_NR_KICK] = { .word = dat_file_ioctl_kick },
 };
 
 int dat_user_run(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op)

@@ -414,7 +414,7 @@ active proctype second()
 #endif
 
 #ifdef KICK
-/* dat_ep_kick(), dat_busy_posted() */
+/* dat_queue_kick(), dat_busy_posted() */
 active proctype kick()
 {
 	byte n;

@@ -367,7 +367,7 @@ inline pump()
 
 #define TAKEN(d)	if :: d & 2 -> other = false :: else fi
 
-/* file_kick_one(), which calls dat_ep_kick() or dat_srq_kick() */
+/* file_kick_one(), which calls dat_queue_kick() or dat_srq_kick() */
 inline kick_one()
 {
 #ifdef EARLY

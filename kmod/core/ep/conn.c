@@ -365,7 +365,7 @@ static bool conn_flush(struct dat_conn *conn, struct dat_flush *f)
 /*
  * Flushes the rings, then reports the end of the connection.  The loop drops ep->lock between two
  * slices.  ep->conn stays set until the loop ends, and the connection is closing, so another thread
- * that takes ep->lock meanwhile posts nothing.  A kick in that time is ignored; dat_ep_process()
+ * that takes ep->lock meanwhile posts nothing.  A kick in that time is ignored; dat_queue_process()
  * at the end makes up for it.
  */
 static void conn_report_end(struct dat_conn *conn)
@@ -387,7 +387,7 @@ static void conn_report_end(struct dat_conn *conn)
 	dat_ep_set_state(ep, DAT_EP_DISCONNECTED);
 	conn_event(ep, conn->end_event, conn->end_pd);
 	spin_unlock_bh(&ep->lock);
-	dat_ep_process(ep, &ep->sq);
+	dat_queue_process(ep, &ep->sq);
 }
 
 /*

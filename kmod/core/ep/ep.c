@@ -145,17 +145,6 @@ out:
 	return ret;
 }
 
-/* Flushes the rings of a DISCONNECTED EP.  Drops ep->lock for a moment after each slice. */
-static void ep_flush(struct dat_ep *ep)
-{
-	struct dat_flush f;
-
-	lockdep_assert_held(&ep->lock);
-	dat_queue_flush_begin(ep, &f);
-	while (ep->state == DAT_EP_DISCONNECTED && dat_queue_flush(ep, &f))
-		dat_ep_cond_resched(ep);
-}
-
 /*
  * Makes a DISCONNECTED endpoint UNCONNECTED, so that it can connect again; leaves an UNCONNECTED
  * one as it is.  May sleep.  Fails with -EISCONN in other states, or if the producer's index of a
@@ -168,7 +157,7 @@ int dat_ep_reset(struct dat_ep *ep)
 	spin_lock_bh(&ep->lock);
 	/* Entries that were posted before the reset belong to the old connection: flush them. */
 	if (ep->state == DAT_EP_DISCONNECTED)
-		ep_flush(ep);
+		dat_queue_flush_all(ep);
 	if (ep->sq.broken || ep->rq.broken) {
 		ret = -EISCONN;
 	} else if (ep->state == DAT_EP_DISCONNECTED) {
@@ -186,70 +175,6 @@ int dat_ep_reset(struct dat_ep *ep)
 	}
 	spin_unlock_bh(&ep->lock);
 	return ret;
-}
-
-/* Pumps a slice.  Returns true if the receive queue may have more entries. */
-static bool ep_pump(struct dat_ep *ep, struct dat_queue *q)
-{
-	struct dat_conn *conn = ep->conn;
-
-	lockdep_assert_held(&ep->lock);
-	if (!conn)
-		return false;
-	if (q == &ep->rq)
-		return conn->takes_recv && dat_queue_pump_rq(conn);
-	/* Requests wait for an established connection: dat_conn_established() pumps them. */
-	if (dat_ep_posting(ep->state))
-		dat_queue_pump_sq(conn);
-	return false;
-}
-
-/*
- * Processes a queue after each post of a kernel consumer, so few entries are in the ring and no
- * slices are needed.  ep->lock is held; never sleeps.
- */
-void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q)
-{
-	struct dat_flush f;
-
-	if (ep->state != DAT_EP_DISCONNECTED) {
-		ep_pump(ep, q);
-		return;
-	}
-	dat_queue_flush_begin(ep, &f);
-	while (dat_queue_flush(ep, &f))
-		;
-}
-
-static void ep_process(struct dat_ep *ep, struct dat_queue *q, bool kicked)
-{
-	u32 slices = 0;
-	bool polled;
-
-	spin_lock_bh(&ep->lock);
-	if (kicked)
-		dat_queue_count_kick(q);
-	if (ep->state == DAT_EP_DISCONNECTED)
-		ep_flush(ep);
-	else
-		while (ep_pump(ep, q) && dat_queue_slice(q, &slices))
-			dat_ep_cond_resched(ep);
-	polled = q == &ep->sq && ep->conn && dat_busy_joined(ep->conn);
-	spin_unlock_bh(&ep->lock);
-	if (polled)
-		dat_busy_posted(ep);
-}
-
-/* Pumps the entries of a queue, or flushes them if the EP is DISCONNECTED.  May sleep. */
-void dat_ep_process(struct dat_ep *ep, struct dat_queue *q)
-{
-	ep_process(ep, q, false);
-}
-
-/* Counts a kick of a queue, and processes the queue.  May sleep. */
-void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q)
-{
-	ep_process(ep, q, true);
 }
 
 static void parents_unuse(const struct dat_ep_parents *p)

@@ -110,9 +110,6 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 bool dat_ep_unclaim(struct dat_ep *ep);
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful);
 int dat_ep_reset(struct dat_ep *ep);
-void dat_ep_kick(struct dat_ep *ep, struct dat_queue *q);
-void dat_ep_process(struct dat_ep *ep, struct dat_queue *q);
-void dat_ep_kick_locked(struct dat_ep *ep, struct dat_queue *q);
 void dat_ep_cond_resched(struct dat_ep *ep);
 
 bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr);

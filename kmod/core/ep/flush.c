@@ -138,6 +138,17 @@ bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f)
 	return f->sq || f->rq;
 }
 
+/* Flushes the rings of a DISCONNECTED EP.  Drops ep->lock for a moment after each slice. */
+void dat_queue_flush_all(struct dat_ep *ep)
+{
+	struct dat_flush f;
+
+	lockdep_assert_held(&ep->lock);
+	dat_queue_flush_begin(ep, &f);
+	while (ep->state == DAT_EP_DISCONNECTED && dat_queue_flush(ep, &f))
+		dat_ep_cond_resched(ep);
+}
+
 /*
  * Drops an entry of a freed EP without an event.  Drops the prepared binding of a bind, or ends the
  * FMR request.

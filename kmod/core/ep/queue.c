@@ -443,6 +443,70 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 	return more;
 }
 
+/* Pumps a slice.  Returns true if the receive queue may have more entries. */
+static bool queue_pump(struct dat_ep *ep, struct dat_queue *q)
+{
+	struct dat_conn *conn = ep->conn;
+
+	lockdep_assert_held(&ep->lock);
+	if (!conn)
+		return false;
+	if (q == &ep->rq)
+		return conn->takes_recv && dat_queue_pump_rq(conn);
+	/* Requests wait for an established connection: dat_conn_established() pumps them. */
+	if (dat_ep_posting(ep->state))
+		dat_queue_pump_sq(conn);
+	return false;
+}
+
+/*
+ * Processes a queue after each post of a kernel consumer, so few entries are in the ring and no
+ * slices are needed.  ep->lock is held; never sleeps.
+ */
+static void queue_kick_locked(struct dat_ep *ep, struct dat_queue *q)
+{
+	struct dat_flush f;
+
+	if (ep->state != DAT_EP_DISCONNECTED) {
+		queue_pump(ep, q);
+		return;
+	}
+	dat_queue_flush_begin(ep, &f);
+	while (dat_queue_flush(ep, &f))
+		;
+}
+
+static void queue_process(struct dat_ep *ep, struct dat_queue *q, bool kicked)
+{
+	u32 slices = 0;
+	bool polled;
+
+	spin_lock_bh(&ep->lock);
+	if (kicked)
+		dat_queue_count_kick(q);
+	if (ep->state == DAT_EP_DISCONNECTED)
+		dat_queue_flush_all(ep);
+	else
+		while (queue_pump(ep, q) && dat_queue_slice(q, &slices))
+			dat_ep_cond_resched(ep);
+	polled = q == &ep->sq && ep->conn && dat_busy_joined(ep->conn);
+	spin_unlock_bh(&ep->lock);
+	if (polled)
+		dat_busy_posted(ep);
+}
+
+/* Pumps the entries of a queue, or flushes them if the EP is DISCONNECTED.  May sleep. */
+void dat_queue_process(struct dat_ep *ep, struct dat_queue *q)
+{
+	queue_process(ep, q, false);
+}
+
+/* Counts a kick of a queue, and processes the queue.  May sleep. */
+void dat_queue_kick(struct dat_ep *ep, struct dat_queue *q)
+{
+	queue_process(ep, q, true);
+}
+
 /*
  * Returns true if a new entry may go directly to the device: the ring is empty, the device has
  * room.
@@ -540,7 +604,7 @@ int dat_queue_post(struct dat_ep *ep, u64 limit)
 		return -E2BIG;
 	if (!q->ops->put(q, wr))
 		return -ENOSPC;
-	dat_ep_kick_locked(ep, q);
+	queue_kick_locked(ep, q);
 	return 0;
 }
 
@@ -574,6 +638,6 @@ int dat_queue_post_recv(struct dat_ep *ep, u64 limit)
 	}
 	if (!q->ops->put(q, wr))
 		return -ENOSPC;
-	dat_ep_kick_locked(ep, q);
+	queue_kick_locked(ep, q);
 	return 0;
 }

@@ -246,6 +246,8 @@ int dat_queue_post(struct dat_ep *ep, u64 limit);
 int dat_queue_post_recv(struct dat_ep *ep, u64 limit);
 void dat_queue_pump_sq(struct dat_conn *conn);
 bool dat_queue_pump_rq(struct dat_conn *conn);
+void dat_queue_kick(struct dat_ep *ep, struct dat_queue *q);
+void dat_queue_process(struct dat_ep *ep, struct dat_queue *q);
 void dat_queue_disarm(struct dat_queue *q);
 bool dat_queue_arm(struct dat_queue *q, u32 after);
 bool dat_queue_slice(struct dat_queue *q, u32 *slices);
@@ -256,6 +258,7 @@ void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind);
 /* flush.c */
 void dat_queue_flush_begin(struct dat_ep *ep, struct dat_flush *f);
 bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f);
+void dat_queue_flush_all(struct dat_ep *ep);
 void dat_queue_forget(struct dat_ep *ep);
 bool dat_queue_flush_silent(struct dat_conn *conn);
 void dat_queue_flush_bind(struct dat_conn *conn);
