@@ -260,7 +260,8 @@ static bool dev_alloc_stats(struct dat_dev *dev)
 
 /*
  * Allocates a device, which the transport fills in and passes to dat_dev_register() or
- * dat_dev_put().  @nports: 0 for an InfiniBand switch.  @usable: DAT supports the driver.
+ * dat_dev_put().  @nports: 0 for an InfiniBand switch.  @usable: DAT supports the driver.  May
+ * sleep.
  */
 struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool usable)
 {

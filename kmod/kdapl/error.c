@@ -51,11 +51,9 @@ DAT_RETURN kdat_resize_error(int err)
 	return err == -ENOSPC ? KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE) : kdat_error(err);
 }
 
-/**
- * kdat_mem_error() - convert an errno about memory that is registered or bound
- * @err: negative errno
- *
- * The memory is the third argument of dat_lmr_kcreate(), dat_lmr_fmr() and dat_rmr_bind().
+/*
+ * Converts an errno about memory that is registered or bound: the third argument of
+ * dat_lmr_kcreate(), dat_lmr_fmr() and dat_rmr_bind().
  */
 DAT_RETURN kdat_mem_error(int err)
 {
@@ -66,12 +64,9 @@ DAT_RETURN kdat_mem_error(int err)
 	return kdat_error(err);
 }
 
-/**
- * kdat_segment_error() - convert an errno about the segments of a work request
- * @err: negative errno
- * @write: true if the work request writes to the segments
- *
- * The segments are the third argument of each post call.
+/*
+ * Converts an errno about the segments, the third argument of each post call.  @write: to the
+ * segments.
  */
 DAT_RETURN kdat_segment_error(int err, bool write)
 {
@@ -86,10 +81,8 @@ DAT_RETURN kdat_segment_error(int err, bool write)
 			write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
 }
 
-/**
- * kdat_listen_error() - convert an errno of a function that creates a listener
- * @err: negative errno
- * @in_use: DAT return code for -EADDRINUSE
+/*
+ * Converts an errno of a function that creates a listener.  @in_use: return code for -EADDRINUSE.
  */
 DAT_RETURN kdat_listen_error(int err, DAT_RETURN in_use)
 {

@@ -228,7 +228,10 @@ DAT_HANDLE kdat_ia_of_module(const struct module *owner)
 	return handle;
 }
 
-/* Looks up an object of any type except an IA, like kdat_find(). */
+/*
+ * Looks up an object of any type except an IA, like kdat_find().  Context: RCU, or softirqs
+ * disabled.
+ */
 struct dat_obj *kdat_find_any(DAT_HANDLE handle)
 {
 	u64 h = kdat_to_u64(handle);
@@ -312,6 +315,7 @@ void kdat_ia_done(struct kdat_ia *kia)
 
 /*
  * Gets an object of a locked IA; kinds other than IA.  The caller gets a reference.  Context: any.
+ * Returns ERR_PTR(-ENOENT) if there is no such object.
  */
 void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {

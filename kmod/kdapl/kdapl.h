@@ -337,8 +337,9 @@ struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY pol
 			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags);
 
 /*
- * Calls @fn with ep->lock held, unless the EP was shut down.  @fn must not sleep.  Context: any;
- * fails with DAT_INVALID_STATE in a context that cannot take ep->lock.
+ * Calls @fn, which must not sleep, with ep->lock held.  Context: any; fails with DAT_INVALID_STATE
+ * in a context that cannot take ep->lock.  Fails with DAT_INVALID_HANDLE if there is no such EP or
+ * it was shut down, or with the error for -ENODEV if the device is gone.
  */
 static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 					       DAT_RETURN (*fn)(struct dat_ep *ep, void *arg),

@@ -18,7 +18,10 @@ struct sp_args {
 	DAT_RETURN	in_use;		/* error if @qual is in use */
 };
 
-/* Creates the listener.  The caller gets no reference to it. */
+/*
+ * Creates the listener, and sets *@handle and *@qual to its handle and qualifier.  The caller gets
+ * no reference to the listener.
+ */
 static DAT_RETURN sp_listen(struct dat_ia *ia, const struct sp_args *a, DAT_HANDLE *handle,
 			    u64 *qual)
 {
@@ -182,8 +185,8 @@ static DAT_RETURN rsp_reserve(struct kdat_sp *sp, struct dat_ep *ep)
 	DAT_EP_STATE state;
 
 	/*
-	 * Take only an EP that can be reserved: kdat_cr_unreserve() may have to end the
-	 * reservation.
+	 * Use only an EP that can be reserved, so that kdat_cr_unreserve() can free the EP of a
+	 * request.
 	 */
 	state = kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED);
 	if (state != DAT_EP_STATE_UNCONNECTED)

@@ -104,11 +104,7 @@ struct dat_chardev_ops {
 	void	(*show)(struct seq_file *m, struct dat_devfile *file);
 };
 
-/**
- * struct dat_chardev - a character device
- * @ops: its operations
- * @misc: its registration
- */
+/* A character device. */
 struct dat_chardev {
 	const struct dat_chardev_ops	*ops;
 	struct miscdevice		misc;
@@ -138,23 +134,18 @@ struct dat_chardev {
 		},							\
 	}
 
-/**
- * struct dat_devfile - open file of a character device; all members but @poller are constant
- * @ops: operations of the device
- * @mm: address space of the process that opened the file; other processes cannot use the file,
- *	because ioctl arguments have addresses of @mm
- * @net: network namespace of the process that opened the file
- * @inode: anonymous inode; see dat_mapping_alloc()
- * @number: number that DAT_IOC_ABI returns
- * @poller: poller of the file's queues, which runs if the process has enabled it
- */
+/* Open file of a character device.  All members but @poller are constant. */
 struct dat_devfile {
 	const struct dat_chardev_ops	*ops;
+	/*
+	 * Address space of the process that opened the file.  Other processes cannot use the file,
+	 * because ioctl arguments have addresses of @mm.
+	 */
 	struct mm_struct		*mm;
-	struct net			*net;
-	struct inode			*inode;
-	u64				number;
-	struct dat_poller		poller;
+	struct net			*net;	/* of the process that opened the file */
+	struct inode			*inode;	/* anonymous; see dat_mapping_alloc() */
+	u64				number;	/* that DAT_IOC_ABI returns */
+	struct dat_poller		poller;	/* runs if the process has enabled it */
 };
 
 static inline bool dat_devfile_is_mine(const struct dat_devfile *file)

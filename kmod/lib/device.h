@@ -45,7 +45,10 @@ static inline u64 dat_file_number(void)
 /* ioctl.c */
 long dat_ioctl_abi(u64 number, void __user *ubuf);
 
-/* Checks the entry size that a caller passes.  @min_size: size of an entry in ABI version 1. */
+/*
+ * Checks the entry size that a caller passes; @min_size is that of ABI version 1.  Fails with
+ * -EINVAL if it is less, with -E2BIG if it is more than DAT_ARG_LIMIT.
+ */
 static inline int dat_check_entry_size(u32 entry_size, u32 min_size)
 {
 	if (entry_size < min_size)
@@ -59,8 +62,8 @@ int dat_copy_entries_to(u64 to, u32 entry_size, const void *from, u32 size, u32 
 
 /*
  * Copies an array from user memory.  The caller has limited @count, and has checked @entry_size
- * with dat_check_entry_size().  Bytes of @to beyond @entry_size are zeroed.  Fails with -E2BIG if
- * an entry has nonzero bytes beyond @size: fields that the driver does not know.
+ * with dat_check_entry_size().  Bytes of @to beyond @entry_size are zeroed.  May sleep.  Fails with
+ * -E2BIG if an entry has nonzero bytes beyond @size: fields that the driver does not know.
  */
 static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_size, u32 count)
 {
@@ -73,7 +76,7 @@ static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_si
 /*
  * Copies an array to user memory.  The caller has checked @entry_size with dat_check_entry_size().
  * Bytes of a user entry beyond @size are zeroed; bytes of a kernel entry beyond @entry_size are
- * left out.
+ * left out.  May sleep.
  */
 static inline int dat_copy_array_to(u64 to, u32 entry_size, const void *from, u32 size, u32 count)
 {

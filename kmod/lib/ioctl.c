@@ -22,7 +22,7 @@ static int ioctl_poller_set(struct dat_ucmd *ucmd)
 
 	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
 		return -EINVAL;
-	/* This wakes a parked poller, so the poller also notices if the device is gone. */
+	/* This also wakes a parked poller, which then notices if the device is gone. */
 	dat_poller_set(p, arg->idle_us);
 	return p->ops->gone(p) ? -ENODEV : 0;
 }
@@ -73,19 +73,13 @@ static int ioctl_copy_arg(void *arg, const struct dat_ioctl_op *op, void __user 
 		return -EFAULT;
 	if (known < (op->min_size ?: op->size))
 		return -EINVAL;
-	/*
-	 * Limit the time that copy_struct_from_user() takes: it checks that all excess bytes are
-	 * zero.
-	 */
+	/* copy_struct_from_user() checks that all excess bytes are zero: limit the time. */
 	if (known > DAT_ARG_LIMIT)
 		return -E2BIG;
 	ret = copy_struct_from_user(arg, op->size, ubuf, known);
 	if (ret)
 		return ret;
-	/*
-	 * The process may have changed the size in user memory since get_user(): use the checked
-	 * value.
-	 */
+	/* The process may have changed the size since get_user(): use the checked value. */
 	*(u32 *)arg = known;
 	return 0;
 }
@@ -123,13 +117,7 @@ static int ioctl_struct(struct dat_devfile *file, const struct dat_ioctl_op *op,
 	return ioctl_call(&ucmd, op, run);
 }
 
-/**
- * dat_ioctl_abi() - handle the ioctl DAT_IOC_ABI
- * @number: number of the open file
- * @ubuf: struct dat_abi in user memory
- *
- * Context: may sleep.  Return: 0, or an errno from the list at the top of <rdma/dat_ioctl.h>.
- */
+/* DAT_IOC_ABI.  @number: number of the open file. */
 long dat_ioctl_abi(u64 number, void __user *ubuf)
 {
 	static const struct dat_ioctl_op op = {

@@ -14,7 +14,9 @@ struct dat_region {
 	bool		writable;	/* a process may map the region for writing */
 };
 
-/* @r is zeroed.  The pages are zeroed, and charged to the memory cgroup of the caller. */
+/*
+ * @r is zeroed.  The pages are zeroed, and charged to the memory cgroup of the caller.  May sleep.
+ */
 int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
 
 /* The pages stay allocated while a process maps them.  May sleep. */

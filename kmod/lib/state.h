@@ -12,16 +12,10 @@
 #include <linux/bug.h>
 #include <linux/types.h>
 
-/**
- * dat_state_may() - check a change of state
- * @next: table
- * @from: current state
- * @to: new state
- *
- * Callers choose @to by the state that they see under its lock, so only a bug in the module can
- * cause a change that the table forbids.  The function warns of the bug.
- *
- * Return: true if the table allows the change; if false, the caller must not change the state.
+/*
+ * Returns true if the table @next allows the change of state; if not, the caller must not change
+ * it.  Callers choose @to by the state that they see under its lock, so only a bug in the module
+ * can cause a change that the table forbids.  Warns of the bug.
  */
 #define dat_state_may(next, from, to)	(!WARN_ON_ONCE(!((next)[from] & BIT(to))))
 

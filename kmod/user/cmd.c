@@ -192,7 +192,10 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
 	if (READ_ONCE(dat_ucmd_ia(ucmd)->dead) && xa_empty(&dat_ucmd_ia(ucmd)->objs)) {
-		/* A parked poller does not notice by itself that the device is gone. */
+		/*
+		 * A parked poller does not notice by itself that the device is gone, so wake the
+		 * poller.
+		 */
 		dat_poller_wake(&ucmd->file->poller);
 		return -ENODEV;
 	}

@@ -23,13 +23,10 @@
 #include "core/ep/queue.h"
 #include "verbs/verbs.h"
 
-/**
- * verbs_send_waits() - tell whether the request in ep->wr must wait for the RDMA reads in flight
- * @conn: connection of a device with DAT_QUIRK_UNORDERED
- * @n: number of requests in the chain before this request
- *
- * Context: ep->lock held.  Return: true if no request may be posted until none is in flight; else
- * the caller posts the request.
+/*
+ * Returns true if the request in ep->wr must wait for the RDMA reads in flight: then no request may
+ * be posted until none is in flight.  @n: number of requests in the chain before it.  ep->lock is
+ * held.
  */
 bool verbs_send_waits(struct dat_conn *conn, unsigned int n)
 {
@@ -47,12 +44,7 @@ bool verbs_send_waits(struct dat_conn *conn, unsigned int n)
 	return false;
 }
 
-/**
- * verbs_order_sends() - prepare a chain of requests for a device that completes out of order
- * @wr: first request
- *
- * Signals every request, so that each one proves its own success.
- */
+/* Signals every request of a chain, so that each one proves its own success. */
 void verbs_order_sends(struct ib_send_wr *wr)
 {
 	for (; wr; wr = (struct ib_send_wr *)wr->next) {

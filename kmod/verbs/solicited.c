@@ -84,7 +84,7 @@ void verbs_recv_cq_init(struct verbs_conn *vc)
 	tasklet_setup(&vc->recv_task, recv_task);
 }
 
-/* @vc has no QP yet; conn.solicited is set. */
+/* @vc has no QP yet; conn.solicited is set.  May sleep. */
 int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 {
 	struct ib_device *ibdev = verbs_device(vc->conn.dev);

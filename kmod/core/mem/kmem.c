@@ -10,7 +10,10 @@
 #include "core/dat.h"
 #include "core/mem/lmr.h"
 
-/* Describes memory by its pages.  @offset: of the first byte in the first page. */
+/*
+ * Describes memory by its pages, not mapped for DMA.  @offset: of the first byte in the first page.
+ * May sleep.
+ */
 struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **pages,
 				   u32 n, u32 offset, u64 length)
 {
@@ -58,7 +61,7 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 
 /*
  * Describes memory that the consumer has mapped for the device, and keeps mapped.  @n: number of
- * entries that dma_map_sg() returned.  Fails with -EINVAL if @sg is too short.
+ * entries that dma_map_sg() returned.  May sleep.  Fails with -EINVAL if @sg is too short.
  */
 struct dat_kmem *dat_kmem_of_dma(struct scatterlist *sg, u32 n, u64 offset, u64 length)
 {
@@ -95,7 +98,7 @@ static u64 dma_bytes(const struct dat_kmem *mem)
 	return bytes;
 }
 
-/* Describes the same memory once more, not mapped for DMA.  The caller keeps @mem. */
+/* Describes the same memory once more, not mapped for DMA.  The caller keeps @mem.  May sleep. */
 struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem)
 {
 	struct scatterlist *sg, *to;

@@ -237,7 +237,10 @@ const struct dat_lmr_kind dat_lmr_reserved_kind = {
 	.detach	= reserved_detach,
 };
 
-/* Covers all DMA addresses: @ia is of a kernel consumer, whose addresses are trusted. */
+/*
+ * Makes the reserved LMR, which covers all DMA addresses.  @ia is of a kernel consumer, whose
+ * addresses are trusted.  May sleep.
+ */
 struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data)
 {
 	struct dat_lmr_param param = {

@@ -221,8 +221,9 @@ void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
 
 /*
  * Begins a step in the replacement of a ring.  @next: memory of the prepared ring, or empty.
- * @generation: of the ring that was prepared last.  Context: ia->resize_lock held.  Fails with
- * -ESTALE if @step commits or cancels a generation that is not prepared.
+ * @generation: of the ring that was prepared last; PREPARE increments it and stores it in @step.
+ * Context: ia->resize_lock held.  Fails with -ESTALE if @step commits or cancels a generation that
+ * is not prepared.
  */
 int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step)
 {

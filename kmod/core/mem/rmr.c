@@ -82,7 +82,8 @@ static int binding_make(struct dat_binding *b)
 
 /*
  * Adds a binding to rmr->prepared.  From then on an entry in a send queue may carry out and free
- * the binding.
+ * the binding.  Fails with -ENOENT if the RMR is shut down, with -ENOMEM if it has RMR_MAX_PREPARED
+ * bindings.
  */
 static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 {
@@ -129,7 +130,7 @@ static void rmr_purge_work(struct work_struct *work)
 	rmr_purge(container_of(work, struct dat_rmr, purge_work));
 }
 
-/* @user_data: owner field of the events for binds of the RMR. */
+/* @user_data: owner field of the events for binds of the RMR.  May sleep. */
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
 {
 	struct dat_rmr *rmr = dat_obj_alloc(pz->obj.ia, DAT_OBJ_RMR, user_data);
