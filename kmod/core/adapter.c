@@ -6,6 +6,7 @@
 #include "core/dat.h"
 #include "core/stats.h"
 #include "core/xport.h"
+#include "lib/log.h"
 
 static DEFINE_MUTEX(dat_dev_lock);
 static LIST_HEAD(dat_devs);	/* in ascending order of dat_dev.serial */
@@ -332,6 +333,7 @@ void dat_dev_unregister(struct dat_dev *dev)
 
 	dev_close_ias(dev);
 	while ((ia = dev_first_ia(dev))) {
+		dat_log("%s: the device is removed while an IA is open", ia->name);
 		/* ia->sem keeps dat_ia_close() from freeing the async EVD meanwhile. */
 		down_read(&ia->sem);
 		dat_ia_async(ia, DAT_EV_ASYNC_CATASTROPHIC, DAT_OBJ_IA, ia->user_data, 0);

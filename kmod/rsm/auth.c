@@ -11,8 +11,8 @@
 #include <linux/cred.h>
 #include <linux/key.h>
 #include <linux/random.h>
-#include <linux/ratelimit.h>
 
+#include "lib/log.h"
 #include "rsm/msg.h"
 #include "rsm/trace.h"
 
@@ -21,17 +21,11 @@
 /* In the order of enum rsm_why. */
 static const struct trace_print_flags why_names[] = { RSM_WHY_NAMES };
 
-/*
- * One limit for all peers, so that many peers cannot fill the log, either.  The kernel adds a line
- * with the number of lines that it has left out.
- */
-static DEFINE_RATELIMIT_STATE(log_limit, 60 * HZ, 10);
-
 void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err)
 {
 	trace_rsm_handshake(peer, why, err);
-	if (why >= RSM_WHY_GREETING && __ratelimit(&log_limit))
-		pr_warn("dat_rsm: no handshake with %s %pISc: %s\n",
+	if (why >= RSM_WHY_GREETING)
+		dat_log("no handshake with %s %pISc: %s",
 			peer->exports ? "exporter" : "importer", &peer->addr, why_names[why].name);
 }
 

@@ -7,6 +7,7 @@
 #include "core/dat.h"
 #include "core/ep/queue.h"
 #include "core/xport.h"
+#include "lib/log.h"
 #include "verbs/verbs.h"
 
 static void verbs_name(const struct dat_dev *dev, char *name, size_t len)
@@ -140,9 +141,13 @@ static struct ib_client verbs_client = {
 static int client_add(struct ib_device *ibdev)
 {
 	char fw[IB_FW_VERSION_NAME_MAX] = {};
+	bool usable = verbs_driver_good(ibdev);
 	struct dat_dev *dev;
 
-	dev = dat_dev_alloc(&verbs_ops, rdma_end_port(ibdev), verbs_driver_good(ibdev));
+	if (!usable)
+		dat_log("%s: the device is refused: its driver cannot register user memory for DAT",
+			dev_name(&ibdev->dev));
+	dev = dat_dev_alloc(&verbs_ops, rdma_end_port(ibdev), usable);
 	if (!dev)
 		return -ENOMEM;
 	dev->priv = ibdev;

@@ -20,6 +20,7 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 #include "clock.h"
+#include "klog.h"
 #include "memcg.h"
 #include "roce_peer.h"
 
@@ -30,6 +31,10 @@
 #define WQ_ACTIVE	8	/* concurrent work items in the test that fills a workqueue */
 #define BACKLOG		1024	/* default and maximum of the parameter "backlog" */
 #define TIMEOUT_MS	10000
+#define REFUSALS	10000
+#define REFUSALS_MS	6000	/* time limit; a slow machine refuses fewer */
+#define REFUSALS_LEAST	200
+#define LINES		20	/* of the log, for all of these */
 
 /* Reject reasons, numbered as in the InfiniBand specification. */
 #define REJ_NO_RESOURCES	3
@@ -176,10 +181,34 @@ static int silent_peers(FIXTURE_DATA(backlog) *self, int n)
 	ASSERT_EQ(0, _ret);						\
 } while (0)
 
+/* Before all tests that fill the backlog, since the log has few lines a minute. */
+TEST_F_TIMEOUT(backlog, refusals_without_end_leave_few_lines_in_the_log, 120)
+{
+	struct roce_ask ask = { .qual = T_QUAL + 1 };
+	int klog = klog_open(), lines, ret;
+	struct roce_answers a = { 0 };
+
+	ASSERT_LE(0, klog);
+	START_PEER();
+	ASSERT_EQ(0, t_set_param("backlog", 1));
+	ASSERT_EQ(0, request(self, 0));
+	ASSERT_EQ(0, t_evd_wait(&self->cr, 1, T_WAIT_MS));
+	ret = roce_flood(&self->peer, &ask, REFUSALS, REFUSALS_MS, &a);
+	EXPECT_TRUE(!ret || ret == -ETIMEDOUT);
+	TH_LOG("%u refusals", a.rejects);
+	EXPECT_LE(REFUSALS_LEAST, a.rejects);
+	lines = klog_count(klog, "refuses " ROCE_ADDR ": the backlog is full");
+	EXPECT_LE(1, lines);
+	EXPECT_GE(LINES, lines);
+	close(klog);
+}
+
 TEST_F_TIMEOUT(backlog, an_accepted_connection_that_is_never_confirmed_ends, 120)
 {
+	int klog = klog_open();
 	uint64_t start;
 
+	ASSERT_LE(0, klog);
 	START_PEER();
 	ASSERT_EQ(0, t_set_param("accept_timeout", 500));
 	start = now_ms();
@@ -189,6 +218,8 @@ TEST_F_TIMEOUT(backlog, an_accepted_connection_that_is_never_confirmed_ends, 120
 	EXPECT_LE(500, now_ms() - start + 1);
 	EXPECT_GT(TIMEOUT_MS, now_ms() - start);
 	EXPECT_EQ(11, self->ep[0].st->state);
+	EXPECT_EQ(1, klog_count(klog, "has not answered an accept in time"));
+	close(klog);
 	/* The failed endpoint can be reset and connected again. */
 	ASSERT_EQ(0, t_set_param("accept_timeout", TIMEOUT_MS));
 	ASSERT_EQ(0, t_reset(&self->p.f, &self->ep[0]));

@@ -11,6 +11,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "klog.h"
 #include "tracefs.h"
 
 FIXTURE(connect) {
@@ -220,13 +221,17 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_TIMED_OUT, 60)
 		.size = sizeof(arg), .id = self->p.ep[1].id, .conn_qual = T_QUAL,
 		.timeout_us = 200000,
 	};
+	int klog = klog_open();
 
+	ASSERT_LE(0, klog);
 	/* The listener never answers the request. */
 	memcpy(arg.addr, self->p.f.info.addr, sizeof(arg.addr));
 	arg.addr_len = self->p.f.info.addr_len;
 	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_EP_CONNECT, &arg));
 	EXPECT_EVENT(&self->p.evd[1], DAT_EV_TIMED_OUT);
 	EXPECT_EQ(11, self->p.ep[1].st->state);
+	EXPECT_EQ(1, klog_count(klog, "has not answered a connect in time"));
+	close(klog);
 }
 
 /* Covers: SH 13, 54 */

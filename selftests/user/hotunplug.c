@@ -14,6 +14,7 @@
 #include "kselftest_harness.h"
 #include "adapter.h"
 #include "dat_test.h"
+#include "klog.h"
 
 FIXTURE(unplug) {
 	struct t_pair p;
@@ -38,10 +39,11 @@ FIXTURE_TEARDOWN(unplug)
 TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 {
 	struct t_pair *p = &self->p;
+	int klog = klog_open(), i;
 	struct dat_eqe eqe;
 	uint32_t pz;
-	int i;
 
+	ASSERT_LE(0, klog);
 	if (!self->type)
 		SKIP(return, "no adapter here that could be taken away");
 	for (i = 0; i < T_QUEUE; i++)
@@ -52,6 +54,8 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	/* Order of events: removal of the adapter, flushed entries, end of the connection. */
 	ASSERT_EQ(1, t_event(&self->async, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ASYNC_CATASTROPHIC, eqe.type);
+	EXPECT_EQ(1, klog_count(klog, "the device is removed while an IA is open"));
+	close(klog);
 	EXPECT_NE(0, t_end(&p->evd[0], self->count));
 	EXPECT_EQ(T_QUEUE, self->count[DAT_ST_SUCCESS] + self->count[DAT_ST_FLUSHED]);
 	EXPECT_NE(0, t_end(&p->evd[1], self->count));

@@ -23,6 +23,7 @@
 #include "core/mem/rmr.h"
 #include "core/trace.h"
 #include "core/xport.h"
+#include "lib/log.h"
 #include "lib/state.h"
 
 static void conn_event(struct dat_ep *ep, u32 type, u32 pd_len)
@@ -329,8 +330,11 @@ static void conn_timer(struct work_struct *work)
 	struct dat_ep *ep = conn->ep;
 
 	spin_lock_bh(&ep->lock);
-	if (!dat_conn_was_established(conn))
+	if (!dat_conn_was_established(conn) && !dat_conn_is_closing(conn)) {
+		dat_log("%s: %pISpc has not answered %s in time", ep->obj.ia->name, &conn->peer,
+			conn->passive ? "an accept" : "a connect");
 		dat_conn_fail(conn, DAT_EV_TIMED_OUT);
+	}
 	spin_unlock_bh(&ep->lock);
 }
 

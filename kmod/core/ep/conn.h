@@ -97,6 +97,7 @@ enum dat_conn_state {
  *	parameter accept_timeout
  * @psp: listener whose backlog counts an accepted connection until the handshake ends; reference
  *	held; dat_psp_leave() takes the pointer with xchg() and drops the reference
+ * @peer: address of the peer, for the log
  * @locked: charge of the queue pair and of its CQs
  * @read_in: offered number of the peer's RDMA reads in flight
  * @read_out: offered number of own RDMA reads in flight
@@ -145,6 +146,7 @@ struct dat_conn {
 	struct work_struct	bind_work;
 	struct delayed_work	timer;
 	struct dat_psp		*psp;
+	struct sockaddr_storage	peer;
 	struct dat_locked	locked;
 	u32			read_in;
 	u32			read_out;

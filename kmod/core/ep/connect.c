@@ -88,6 +88,7 @@ int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 	conn = dat_conn_alloc(ep);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
+	conn->peer = *dst;
 	conn_offer(conn, ep->attr.read_in, ep->attr.read_out, pd, pd_len);
 	ret = dat_ep_claim(ep, DAT_EP_ACTIVE_PENDING, conn);
 	if (ret) {
@@ -135,6 +136,7 @@ int dat_ep_accept(struct dat_ep *ep, struct dat_cr *cr, const void *pd, u32 pd_l
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 	conn->passive = true;
+	conn->peer = cr->remote;
 	conn_offer(conn, min(ep->attr.read_in, cr->read_in), min(ep->attr.read_out, cr->read_out),
 		   pd, pd_len);
 	request = xchg(&cr->request, NULL);

@@ -13,6 +13,7 @@
 #include "core/event/evd.h"
 #include "core/peer.h"
 #include "core/xport.h"
+#include "lib/log.h"
 
 static unsigned int psp_backlog = DAT_MAX_BACKLOG;
 module_param_named(backlog, psp_backlog, uint, 0644);
@@ -89,7 +90,13 @@ static int psp_admit(struct dat_psp *psp, struct dat_request *req)
 					 req->pd, req->pd_len);
 	if (req->place < 0)
 		return req->place;
-	ret = psp_join(psp) ? dat_cr_create(psp, req) : -ECONNREFUSED;
+	if (psp_join(psp)) {
+		ret = dat_cr_create(psp, req);
+	} else {
+		ret = -ECONNREFUSED;
+		dat_log("%s: port %u refuses %pISc: the backlog is full", psp->obj.ia->name,
+			psp->port, &req->remote);
+	}
 	if (ret && gate)
 		gate->leave(gate->arg, req->place);
 	return ret;
