@@ -165,7 +165,7 @@ static void dev_show(struct seq_file *m, const struct dat_dev *dev, u32 port, co
 	seq_putc(m, '\n');
 }
 
-/* Writes nothing if the device is gone. */
+/* Writes the fdinfo line of the adapter of an IA.  Writes nothing if the device is gone. */
 static void dev_show_ia(struct seq_file *m, const struct dat_ia *ia)
 {
 	char name[DAT_NAME_SIZE];
@@ -234,8 +234,8 @@ void dat_dev_detach(struct dat_ia *ia)
 }
 
 /*
- * Finds an address of the port of a locked IA.  For AF_UNSPEC it is the one that the transport
- * prefers.  Fails with -ENETUNREACH if the port has none of that family at present.
+ * Finds an address of the port of a locked IA.  For AF_UNSPEC, finds the address that the transport
+ * prefers.  Fails with -ENETUNREACH if the port has no address of the family at present.
  */
 int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *ss)
 {
@@ -244,8 +244,8 @@ int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_st
 }
 
 /*
- * Allocates the counters of each port by itself: one allocation of per-CPU memory is limited to
- * PCPU_MIN_UNIT_SIZE, and a device may have hundreds of ports.
+ * Allocates the counters of each port in a separate allocation.  An allocation of per-CPU memory is
+ * limited to PCPU_MIN_UNIT_SIZE, and a device may have hundreds of ports.
  */
 static bool dev_alloc_stats(struct dat_dev *dev)
 {
@@ -282,7 +282,10 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool 
 	return dev;
 }
 
-/* From now on consumers can open the ports of @dev, whose limits and quirks are filled in. */
+/*
+ * Registers a device, so that consumers can open its ports.  The caller has filled in the limits
+ * and the quirks of @dev.
+ */
 void dat_dev_register(struct dat_dev *dev)
 {
 	mutex_lock(&dat_dev_lock);

@@ -39,8 +39,8 @@ static void ia_uncharge(struct dat_ia *ia)
 }
 
 /*
- * Opens a port as an IA.  @user_data: owner field of events about the IA itself.  May sleep.  Fails
- * with an error of dat_dev_find().
+ * Opens a port as an IA.  @user_data: value of the field owner in events about the IA itself.  May
+ * sleep.  Fails with an error of dat_dev_find().
  */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_face *face,
 			   u64 user_data)
@@ -331,9 +331,9 @@ void dat_ia_shutdown(struct dat_ia *ia)
 }
 
 /*
- * Wakes all waiters of an IA that is about to be closed; from now on its EVDs and CNOs accept none.
- * Runs before dat_ia_shutdown(), so that no waiter returns with an event that the shutdown causes.
- * May sleep.
+ * Wakes all waiters of an IA that is about to be closed.  After this, the EVDs and CNOs of the IA
+ * accept no new waiter.  The caller calls dat_ia_shutdown() afterwards, so that no waiter returns
+ * with an event that the shutdown causes.  May sleep.
  */
 void dat_ia_wake(struct dat_ia *ia)
 {

@@ -16,8 +16,8 @@ struct dat_ia;
 
 /* Charge of queues to users. */
 struct dat_locked {
-	const struct cred	*cred;	/* of which dat_payers() pay; reference; NULL: no charge */
-	unsigned long		pages;	/* that each of them is charged */
+	const struct cred	*cred;	/* argument of dat_payers(); reference; NULL: no charge */
+	unsigned long		pages;	/* charge of each payer */
 };
 
 u64 dat_locked_bytes(u32 entries, u32 size, u32 iov);

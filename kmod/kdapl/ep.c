@@ -33,9 +33,9 @@ DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep)
 }
 
 /*
- * Changes the part of the EP state that kDAPL adds to the state of the core.  @from and @to are
- * UNCONNECTED, RESERVED, or PASSIVE_ or TENTATIVE_CONNECTION_PENDING.  Returns the previous state.
- * If that is not @from, nothing has changed.  Context: any but hard interrupt.
+ * Changes the kDAPL state of an EP that the core sees as UNCONNECTED; see @stage of struct kdat_ep
+ * for the values of @from and @to.  Returns the previous state.  If the previous state is not
+ * @from, nothing has changed.  Context: any but hard interrupt.
  */
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to)
 {

@@ -11,10 +11,7 @@
 /* In an event number, the bits from STREAM_SHIFT upwards contain the event stream. */
 #define STREAM_SHIFT	12
 
-/*
- * DTO kind for each opcode.  No event of a kernel consumer has an opcode that only the user face
- * has.
- */
+/* DTO kind for each opcode of enum dat_op and enum dat_kop. */
 const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST] = {
 	/* The event of a receive has the opcode DAT_OP_INVALID. */
 	[DAT_OP_INVALID]		= DAT_DTO_RECEIVE,

@@ -101,10 +101,10 @@ struct kdat_ep {
 	struct sockaddr_storage	target;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
-	struct mutex		modify;		/* one at a time */
+	struct mutex		modify;		/* serialises dat_ep_modify() */
 };
 
-/* What dat_lmr_query() returns: the memory as the consumer described it. */
+/* The memory of an LMR as the consumer described it, for dat_lmr_query(). */
 struct kdat_lmr {
 	struct mutex		lock;		/* all members below */
 	DAT_MEM_TYPE		mem_type;
@@ -117,7 +117,7 @@ struct kdat_sp {
 	struct dat_ep		*ep;		/* of an RSP, held; see kdat_sp_take() */
 	bool			makes_ep;	/* kDAPL makes the EP of each request */
 	DAT_COMM		comm;		/* kind of connection that a CSP accepts */
-	struct sockaddr_storage	addr;		/* at which a CSP listens */
+	struct sockaddr_storage	addr;		/* listening address of a CSP */
 	struct rcu_head		rcu;		/* RCU readers reach it through its requests */
 };
 
@@ -235,8 +235,8 @@ DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad);
 DAT_RETURN kdat_state_error(DAT_EP_STATE state);
 
 /*
- * Returns the error for an object that was shut down: that for -ENODEV if the device is gone, else
- * @bad.  The caller is under RCU.
+ * Returns the return code for an object that was shut down.  If the whole IA was shut down, returns
+ * kdat_error(-ENODEV); otherwise returns @bad.  The caller is in an RCU read-side section.
  */
 static inline DAT_RETURN kdat_dead(const struct dat_obj *obj, DAT_RETURN bad)
 {

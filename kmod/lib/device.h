@@ -20,9 +20,9 @@
 #define DAT_ARG_LIMIT	4096	/* maximum size of an ioctl argument in bytes */
 
 /*
- * Returns an inode, which the caller releases with iput(), or an ERR_PTR.  Each open file has a
- * mapping of its own, so that a zap or an munmap() does not contend with other open files for the
- * lock of the mapping.
+ * Allocates an anonymous inode.  Its i_mapping becomes the mapping of one open file, so that a zap
+ * or an munmap() does not contend with other open files for the lock of the mapping.  Returns the
+ * inode, which the caller releases with iput(), or an ERR_PTR.
  */
 struct inode *dat_mapping_alloc(void);
 
@@ -46,8 +46,9 @@ static inline u64 dat_file_number(void)
 long dat_ioctl_abi(u64 number, void __user *ubuf);
 
 /*
- * Checks the entry size that a caller passes; @min_size is that of ABI version 1.  Fails with
- * -EINVAL if it is less, with -E2BIG if it is more than DAT_ARG_LIMIT.
+ * Checks the entry size that a process passes.  @min_size: size of an entry in ABI version 1.
+ * Fails with -EINVAL if @entry_size is less than @min_size; with -E2BIG if @entry_size is more than
+ * DAT_ARG_LIMIT.
  */
 static inline int dat_check_entry_size(u32 entry_size, u32 min_size)
 {

@@ -18,7 +18,7 @@
 
 #define KEY_NAME	"rsm:cluster"
 
-/* In the order of enum rsm_why. */
+/* Names of the reasons, in the order of enum rsm_why. */
 static const struct trace_print_flags why_names[] = { RSM_WHY_NAMES };
 
 void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err)
@@ -54,8 +54,9 @@ static const struct user_key_payload *key_payload(const struct key *key)
 }
 
 /*
- * Returns 0; -ENOPKG if this kernel has no hmac(sha256); an error of the key; or another error of
- * the crypto API.
+ * Computes the HMAC of @t with @key, and stores it in @mac.  May sleep.  Fails with -ENOPKG if this
+ * kernel has no hmac(sha256); with -ENOKEY if key_payload() finds no payload; or with an error of
+ * key_validate() or of the crypto API.
  */
 static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
 {

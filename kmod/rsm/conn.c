@@ -470,8 +470,8 @@ static void conn_connection(struct rsm_conn *conn, const DAT_EVENT *event)
  * Handles a connection event.  While end_lock is held and the state is not RSM_CONN_ENDED,
  * conn->owner and the data of the event stay valid.
  *
- * Ids are used again, so the connection that is found may be a later one.  A handle is not, so
- * conn->ep tells whether the event is of this connection.
+ * Ids are reused, so the lookup may find a later connection.  Handles are not reused, so conn->ep
+ * shows whether the event belongs to this connection.
  */
 void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
@@ -516,7 +516,7 @@ void rsm_conn_end(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 	mutex_unlock(&conn->end_lock);
 	conn_free_ep(conn);
-	/* No other connection gets the id while the endpoint still has it as its context. */
+	/* Erase the id only now: until the endpoint was freed, the id was its context. */
 	xa_erase(&conn->ctlr->conns, conn->id);
 	cancel_work_sync(&conn->inbox_work);
 	/* The endpoint has been freed, so the peer can no longer use the segment's old key. */

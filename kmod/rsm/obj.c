@@ -151,8 +151,9 @@ static void obj_uncount(struct rsm_ctx *ctx)
 }
 
 /*
- * Initializes an object, zeroed, and reserves its id.  After success, the caller must call
- * rsm_obj_publish() or rsm_obj_abort().  Context: may sleep.
+ * Initializes an object and reserves its id.  The caller has zeroed the object, and after success
+ * must call rsm_obj_publish() or rsm_obj_abort().  Fails with -ENOSPC if a limit on objects is
+ * reached; with -ENOMEM if memory is short.  Context: may sleep.
  */
 int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj_ops *ops)
 {
@@ -264,7 +265,7 @@ void rsm_obj_put(struct rsm_obj *obj)
 }
 
 /*
- * Marks an import, which has not been dropped, as cut.  Wakes callers that wait for its events.
+ * Marks an import as cut; the import is not dropped yet.  Wakes callers that wait for its events.
  * Transfers that begin later see @cut and fail.  The caller waits for transfers in progress.
  * Context: any process context.
  */
@@ -325,8 +326,8 @@ static void obj_end(struct rsm_obj *obj)
 }
 
 /*
- * Frees an object.  Returns -EBADF if the context has none of this type and id, which is unchecked,
- * or if another thread frees it.  Context: may sleep.
+ * Frees an object.  @id: unchecked.  Returns -EBADF if the context has no object of this type and
+ * id, or if another thread frees the object.  Context: may sleep.
  */
 int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 {

@@ -119,11 +119,11 @@ struct rsm_ctlr {
 	DAT_EVD_HANDLE		cr_evd;
 	DAT_PSP_HANDLE		psp;
 	bool			iwarp;
-	DAT_MEM_PRIV_FLAGS	read_priv;	/* that the destination of an RDMA read needs */
-	u32			reads;		/* in flight for an endpoint, at most 16 */
+	DAT_MEM_PRIV_FLAGS	read_priv;	/* needed by the destination of an RDMA read */
+	u32			reads;		/* maximum RDMA reads in flight of an endpoint */
 	struct sockaddr_storage	addr;		/* at the open, where @psp listens */
 	struct dat_gate		gate;		/* of @cr_evd; gives the places of @lanes */
-	/* By the importer's node id; RSM_LANE_OTHERS for unknown nodes. */
+	/* Indexed by the importer's node id; unknown nodes share RSM_LANE_OTHERS. */
 	struct rsm_lane		lanes[RSM_LANES];
 	struct xarray		conns;		/* by id; looked up under RCU */
 	u32			next_conn;	/* where the search for a free id begins */
@@ -241,7 +241,7 @@ struct rsm_conn_ops {
 	 * Returns false to end the connection.
 	 */
 	bool	(*proven)(struct rsm_conn *conn);
-	/* Adds the peer's events: with @single first one, if none is pending; then @events more. */
+	/* Adds @events events of the peer.  With @single, first adds one if no event is pending. */
 	void	(*events)(struct rsm_conn *conn, bool single, u32 events);
 	/*
 	 * The connection has ended, or was not established.  Called once, and not after
@@ -281,7 +281,10 @@ struct rsm_conn {
 	struct list_head		unproven;
 	/* Exporter: the importer's node is this one or in the table; constant. */
 	bool				known;
-	/* Exporter: has a place in @lane; node->lock, but @end_work reads it without. */
+	/*
+	 * Exporter: the connection has a place in @lane.  Written under node->lock; @end_work reads
+	 * it without a lock.
+	 */
 	bool				placed;
 	/* Exporter: the importer has got the key; node->lock. */
 	bool				granted;
@@ -289,11 +292,14 @@ struct rsm_conn {
 	/* Messages of the handshake; @end_lock; the proof does not change once sent. */
 	struct rsm_transcript		transcript;
 	/*
-	 * The transport was connected, or the peer's host has refused; @end_lock, but remote.c
-	 * reads it without.
+	 * The transport was connected, or the peer's host has refused.  Written under @end_lock;
+	 * remote.c reads it without a lock.
 	 */
 	bool				answered;
-	/* Exporter: a PROOF has arrived; @end_lock, but conn_beat() reads it without. */
+	/*
+	 * Exporter: a PROOF has arrived.  Written under @end_lock; conn_beat() reads it without
+	 * that lock.
+	 */
 	bool				proof_received;
 	/*
 	 * Exporter: ends a connection that has left export->peers.  Queues itself again, until
@@ -329,7 +335,7 @@ struct rsm_conn {
 	u64				addr;		/* of the segment's first byte, for @rkey */
 	u64				length;		/* importer: bytes of the segment */
 	u32				posted;	/* importer: requests with a key of the segment */
-	u32				completed;	/* of these, known to have completed */
+	u32				completed;	/* how many of @posted have completed */
 	u32				acks;		/* sent, but not completed */
 	/* Time of the last completion, or of a post while none was in flight, in jiffies. */
 	unsigned long			progress;
@@ -411,11 +417,12 @@ void rsm_conn_hang_up(struct rsm_conn *conn);
 struct rsm_request {
 	bool			put;	/* or a get */
 	/*
-	 * A put that reports its completion only if it fails.  A later request of the channel,
-	 * which the caller must post at once, reports its success.
+	 * A put that reports its completion only if it fails.  The success of a later request of
+	 * the channel implies that the put has succeeded.  The caller must post that request at
+	 * once.
 	 */
 	bool			silent;
-	/* In the segment; the caller has checked it and the length. */
+	/* Offset in the segment; the caller has checked that the transfer is in the segment. */
 	u64			offset;
 	DAT_LMR_TRIPLET		local;	/* in the zone of the connection */
 	enum rsm_channel	channel;	/* gets the completion */
@@ -479,9 +486,10 @@ struct rsm_remote {
 	struct rsm_conn		*conn;	/* reference held */
 	struct mutex		io_lock;	/* stage, posted */
 	u32			posted;	/* requests of the stage */
-	/* Of these, known to have succeeded; only rsm_stage_done() writes it. */
+	/* Part of @posted known to have succeeded; only rsm_stage_done() writes it. */
 	u32			done;
-	bool			failed;	/* the request with number @done has failed; as @done */
+	/* The request with number @done has failed; only rsm_stage_done() writes it. */
+	bool			failed;
 };
 
 /* rsm/stage.c: completion handler of the stage */

@@ -34,9 +34,9 @@ MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
 /*
  * Workqueue for the teardown of connections.  A teardown waits for works on dat_wq, dat_close_wq
  * and rsm_wq, so it must not run on those workqueues.  It waits for no other teardown of this
- * workqueue.  While a teardown waits for acknowledgments of its peer, it takes no place: its work
- * is queued again.  Then it keeps a place until dat.ko has closed the connection, which may wait a
- * second for a message of rdma_cm.
+ * workqueue.  While a teardown waits for acknowledgments of its peer, it does not count against
+ * SERVE_ENDS, because its work is only queued again.  After that, it counts until dat.ko has closed
+ * the connection.  The close may wait a second for a message of rdma_cm.
  */
 static struct workqueue_struct *serve_wq;
 
@@ -319,7 +319,7 @@ struct rsm_asked {
 	enum rsm_why		why;	/* reason of a refusal; valid once the request has failed */
 	struct rsm_greeting	g;	/* checked */
 	bool			known;	/* the node is this one or in node->table */
-	struct rsm_lane		*lane;	/* in which the request has a place */
+	struct rsm_lane		*lane;	/* lane whose place the request has, or NULL */
 };
 
 static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_asked *asked,
@@ -341,7 +341,10 @@ static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_
 	return conn;
 }
 
-/* Accepts a request.  Sets asked->lane to NULL if a connection owns the place of the request. */
+/*
+ * Accepts a request.  If a new connection takes over the request's place in asked->lane, sets
+ * asked->lane to NULL, even if the accept fails.  Otherwise the caller must release the place.
+ */
 static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_asked *asked,
 			 const struct rsm_answer *answer)
 {
@@ -397,7 +400,7 @@ static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 	       !(g->flags & ~cpu_to_be16(RSM_GREETING_TRUSTS));
 }
 
-/* Checks a request, and reads its greeting.  Sets @peer and @why, too. */
+/* Reads the greeting of a request, and checks the request.  Fills in @asked except @lane. */
 static int serve_read(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_asked *asked)
 {
 	struct rsm_peer *peer = &asked->peer;
@@ -451,8 +454,8 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 }
 
 /*
- * Finds the lane of a request.  The greeting is not checked here: rsm_serve_upcall() answers a
- * wrong one.
+ * Finds the lane of a request.  The greeting is not checked here: rsm_serve_upcall() checks it and
+ * answers the request.
  */
 static unsigned int serve_lane(struct rsm_ctlr *ctlr, const struct sockaddr *remote, const void *pd,
 			       u32 pd_len)

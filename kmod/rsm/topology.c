@@ -14,7 +14,7 @@
 /* Result of a topology survey. */
 struct rsm_survey {
 	u32			count;
-	/* Of each controller: itself, this node, and the other nodes. */
+	/* For each controller: its LOCAL link, the link to this node, the links to other nodes. */
 	struct dat_rsm_link	links[];
 };
 
@@ -29,7 +29,7 @@ struct probing {
 struct probe {
 	struct probing		*all;
 	struct work_struct	work;
-	struct rsm_ctlr		*ctlr;	/* The probe of the LOCAL link has the reference. */
+	struct rsm_ctlr		*ctlr;	/* reference held by the probe of the LOCAL link */
 	struct dat_rsm_link	*link;	/* the probe sets its state */
 };
 

@@ -76,7 +76,7 @@ static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 
 	return n == pages->nents ? 0 : -EINVAL;
 }
 
-/* Pins the pages and chooses a key.  verbs_bind_start() later registers the pages. */
+/* Pins the pages and allocates the MR.  verbs_bind_start() later registers the pages. */
 static int binding_pin(struct verbs_binding *vb)
 {
 	struct dat_binding *b = &vb->b;
@@ -150,7 +150,7 @@ static void bind_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct verbs_conn *vc = cq->cq_context;
 
-	/* A flushed registration: the connection is closing, and the teardown flushes the bind. */
+	/* A flush means that the connection is closing: its teardown then completes the bind. */
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		dat_conn_bind_done(&vc->conn, wc->status != IB_WC_SUCCESS);
 }

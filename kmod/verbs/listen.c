@@ -30,8 +30,8 @@ bool verbs_is_refusal(const void *pd, u32 pd_len)
 }
 
 /*
- * Rejects on behalf of the driver.  @reason: not IB_CM_REJ_CONSUMER_DEFINED.  The caller destroys
- * @id.
+ * Rejects a request on behalf of the driver.  @reason: any reason but IB_CM_REJ_CONSUMER_DEFINED.
+ * The caller destroys @id.
  */
 static void refuse(struct rdma_cm_id *id, u8 reason)
 {
@@ -55,8 +55,8 @@ static bool is_off_path(const struct rdma_cm_id *id)
 }
 
 /*
- * A peer may ask again after IB_CM_REJ_NO_RESOURCES, but not if the listener takes no more
- * requests.
+ * Returns the reject reason for an errno.  IB_CM_REJ_NO_RESOURCES tells the peer that it may try
+ * again.  IB_CM_REJ_INVALID_SERVICE_ID tells the peer that the listener takes no more requests.
  */
 static u8 refusal_reason(int err)
 {

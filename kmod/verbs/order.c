@@ -24,9 +24,9 @@
 #include "verbs/verbs.h"
 
 /*
- * Returns true if the request in ep->wr must wait for the RDMA reads in flight: then no request may
- * be posted until none is in flight.  @n: number of requests in the chain before it.  ep->lock is
- * held.
+ * Returns true if the request in ep->wr must wait for RDMA reads in flight.  The caller then posts
+ * no request until all requests in flight have completed.  @n: number of requests that precede
+ * ep->wr in the chain being built.  ep->lock is held.
  */
 bool verbs_send_waits(struct dat_conn *conn, unsigned int n)
 {

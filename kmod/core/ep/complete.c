@@ -118,14 +118,15 @@ void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 	if ((failed || !(bind->flags & DAT_SQE_SUPPRESS)) && !ep->freed &&
 	    evd && evd->streams & DAT_STREAM_RMR_BIND)
 		dat_evd_deliver_bh(evd, &eqe, failed || !(bind->flags & DAT_SQE_UNSIGNALLED));
-	/* The event contains the RMR's user_data, so the RMR must not be freed before. */
+	/* The event contains the RMR's user_data, so keep the RMR until the event is queued. */
 	if (!IS_ERR(rmr))
 		dat_obj_put(&rmr->obj);
 }
 
 /*
- * Reports the @n oldest requests in flight as completed.  @status is that of the first @n - 1,
- * which were posted without IB_SEND_SIGNALED, and @last that of the last.  ep->lock is held.
+ * Reports the @n oldest requests in flight as completed.  @status: status of the first @n - 1
+ * requests, which were posted without IB_SEND_SIGNALED; @last: status of the last request.
+ * ep->lock is held.
  */
 void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 {
@@ -254,8 +255,8 @@ static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 }
 
 /*
- * Returns how many completions from @c on, all requests or all receives, take the fast path
- * together.
+ * Returns the number of completions from @c on that take the fast path together.  They are either
+ * all requests or all receives.
  */
 static __always_inline u32 fast_run(const struct dat_conn *conn, const struct dat_completion *c,
 				    const struct dat_completion *end)
@@ -292,7 +293,7 @@ static __always_inline void queue_done(struct dat_conn *conn, u32 n, bool recv)
 
 /*
  * Takes the fast path for the completions from @c on, as many as the EVD has room for.  Returns
- * their number.
+ * their number; 0 if @c must take the slow path.
  */
 static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_completion *c,
 					const struct dat_completion *end)

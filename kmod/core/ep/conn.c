@@ -264,7 +264,8 @@ u32 dat_conn_max_recvs(const struct dat_conn *conn)
 
 /*
  * Sets how many entries of each queue may be in flight, after the transport has made the queue
- * pair.  @max_send: number of requests that it holds; it holds dat_conn_max_recvs() receives.
+ * pair.  @max_send: number of requests that the queue pair holds; the queue pair also holds
+ * dat_conn_max_recvs() receives.
  */
 void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
 {
@@ -395,8 +396,9 @@ static void conn_report_end(struct dat_conn *conn)
 }
 
 /*
- * Stops all other users of a closing connection.  Returns 0 when no work item and no handler uses
- * it and its work requests have completed, or the jiffies after which the caller must call again.
+ * Stops all other users of a closing connection.  Returns 0 once all its work requests have
+ * completed and no work item or handler uses it any more.  Until then, returns the number of
+ * jiffies after which the caller must call again.
  */
 static unsigned long conn_quiesce(struct dat_conn *conn)
 {
@@ -546,7 +548,10 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	return conn;
 }
 
-/* The connection has no QP.  Context: may sleep; not in a handler of the transport. */
+/*
+ * Frees a connection whose QP was destroyed or never made.  Context: may sleep; not in a handler of
+ * the transport.
+ */
 void dat_conn_free(struct dat_conn *conn)
 {
 	conn->dev->ops->conn_unbind(conn);
@@ -558,7 +563,8 @@ void dat_conn_free(struct dat_conn *conn)
 	kvfree(conn->rq_slots);
 	kvfree(conn->sq_slots);
 	/*
-	 * A thread that polls an EVD may still read this under RCU, and sees that conn->ep is NULL.
+	 * A thread that polls an EVD may still read @conn under RCU.  Such a thread sees that
+	 * conn->ep is NULL.
 	 */
 	kfree_rcu(conn, rcu);
 }

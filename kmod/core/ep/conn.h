@@ -176,7 +176,7 @@ struct dat_conn {
 	struct ib_sge		*sge;
 };
 
-/* Returns true once the handshake has succeeded, and while the connection closes. */
+/* Returns true once the handshake has succeeded, and stays true while the connection closes. */
 static inline bool dat_conn_was_established(const struct dat_conn *conn)
 {
 	return READ_ONCE(conn->state) >= DAT_CONN_ESTABLISHED;

@@ -22,7 +22,7 @@ static const struct dat_xport_ops *cr_xport(const struct dat_cr *cr)
 }
 
 /*
- * Notes that the peer has given up, or that the device is removed: a later accept will fail.
+ * Makes later accepts of a request fail, because the peer has given up or the device is removed.
  * Context: transport's lock of the request held.
  */
 void dat_cr_gone(struct dat_cr *cr)
@@ -75,10 +75,11 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 }
 
 /*
- * Creates a CR for a request, and queues its event.  After a success the CR owns req->handle, and
- * removes the request from the backlog of @psp later.  After an error the request has been removed,
- * and the caller must refuse the peer: the EVD is full, memory is short, or the IA is shutting
- * down.  Context: transport's lock of the request held; the caller keeps the IA from being closed.
+ * Creates a CR for a request, and queues its event.  After success, the CR owns req->handle, and
+ * the CR later removes the request from the backlog of @psp.  After an error, the request is no
+ * longer in the backlog, and the caller must refuse the peer.  Fails with -ECONNREFUSED if the EVD
+ * is full; with -ENODEV if the IA was shut down; or with an error of dat_obj_alloc_gfp().
+ * Context: transport's lock of the request held; the caller keeps the IA from being closed.
  */
 int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 {

@@ -39,7 +39,7 @@ struct dat_ep_attr {
 
 /*
  * Endpoint.  @lock protects all members from @state to @sge, except @next and @generation, which
- * ia->resize_lock protects.  It is also held to change a member above @lock.  @attr and @traits are
+ * ia->resize_lock protects.  Changes of members above @lock also need @lock.  @attr and @traits are
  * constant while @conn is set.  The zone, the EVDs and the SRQ are held with dat_obj_use().
  */
 struct dat_ep {
@@ -61,7 +61,7 @@ struct dat_ep {
 	bool			freed;		/* by the owner: no more events; implies @dead */
 	/*
 	 * Number of modifications.  dat_ep_claim() refuses a connection that was allocated before
-	 * the last.
+	 * the last modification.
 	 */
 	u32			version;
 	struct dat_conn		*conn;		/* until the end of the connection is reported */
@@ -74,21 +74,21 @@ struct dat_ep {
 	struct dat_queue	sq;
 	struct dat_queue	rq;		/* has no entries if @srq is set */
 	u64			completed;	/* requests and receives that have completed */
-	u64			failed;		/* with an error other than a flush */
-	u64			flushed;
-	struct dat_epring	ring;		/* what the owner may map */
+	u64			failed;		/* part of @completed: failed, not flushed */
+	u64			flushed;	/* part of @completed: flushed */
+	struct dat_epring	ring;		/* queues in memory that the owner may map */
 	/* Connections whose ep is this EP: a shutdown waits until there are none. */
 	atomic_t		nconns;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
-	u32			read_in;	/* negotiated, as is @read_out */
-	u32			read_out;
+	u32			read_in;	/* negotiated RDMA reads of the peer in flight */
+	u32			read_out;	/* negotiated own RDMA reads in flight */
 	/* The peer's listener had no place for the last connect.  Read without @lock. */
 	bool			peer_busy;
 	struct dat_epring	next;		/* prepared ring, not in use yet */
 	u32			generation;	/* of the ring that was prepared last */
 	struct dat_wr		wr;		/* copy of the entry that is posted or pumped */
-	struct ib_sge		sge[DAT_MAX_SGE]; /* its resolved segments */
+	struct ib_sge		sge[DAT_MAX_SGE]; /* resolved segments of @wr */
 };
 
 DAT_OBJ_CAST(ep)

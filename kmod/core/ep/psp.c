@@ -27,8 +27,9 @@ static DEFINE_MUTEX(psp_lock);
 static DEFINE_HASHTABLE(psps, 10);
 
 /*
- * Finds a listener with the device, port and network namespace of @ia, which may belong to any
- * process or kernel consumer.  @conn_qual maps to a port number by dat_qual_port().  May sleep.
+ * Finds a listener by the device, the port and the network namespace of @ia, and by the port number
+ * to which dat_qual_port() maps @conn_qual.  The listener may belong to any process or kernel
+ * consumer.  Returns the listener with a reference, or NULL.  May sleep.
  */
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
 {
@@ -120,7 +121,7 @@ int dat_psp_request(struct dat_psp *psp, struct dat_request *req)
 	return ret;
 }
 
-/* Sets the port number, before a request is reported. */
+/* Sets the port number.  The transport calls this before it reports the first request. */
 void dat_psp_bound(struct dat_psp *psp, u16 port)
 {
 	psp->port = port;
@@ -129,10 +130,11 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
 }
 
 /*
- * Creates a listener.  @conn_qual: 0 for any free port; @mm: process whose memory cgroup pays for
- * requests, or NULL; @user_data: owner field of their events.  May sleep.  Fails with -EINVAL if
- * the EVD does not accept requests, with -EADDRINUSE if the port is in use, with -EPERM if it is
- * privileged, with -ENETUNREACH if the adapter has no address.
+ * Creates a listener.  @conn_qual: connection qualifier, or 0 for any free port; @mm: process whose
+ * memory cgroup is charged for requests, or NULL; @user_data: value of the field owner in the
+ * events of requests.  May sleep.  Fails with -EINVAL if the EVD does not accept requests; with
+ * -EADDRINUSE if the port is in use; with -EPERM if the port is privileged; with -ENETUNREACH if
+ * the adapter has no address.
  */
 struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, u32 flags,
 			       struct mm_struct *mm, u64 user_data)

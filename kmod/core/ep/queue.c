@@ -33,8 +33,8 @@ void dat_queue_disarm(struct dat_queue *q)
 }
 
 /*
- * Asks for a kick when the ring holds @after entries.  Returns true if it already does: then the
- * caller must take them.
+ * Asks for a kick when the ring holds @after entries.  Returns true if the ring already holds that
+ * many.  The caller must then take these entries.
  */
 bool dat_queue_arm(struct dat_queue *q, u32 after)
 {
@@ -43,9 +43,9 @@ bool dat_queue_arm(struct dat_queue *q, u32 after)
 }
 
 /*
- * Counts a whole slice that a thread of the consumer has pumped.  @slices: those of this pass, at
- * first 0.  Returns true if the thread must pump another one.  The lock of the queue is held since
- * the pump.
+ * Counts a whole slice that a thread of the consumer has pumped.  @slices: number of slices of this
+ * pass so far.  Returns true if the thread must pump another slice.  The lock of the queue is held
+ * and was not released since the pump.
  *
  * Another thread may go on posting, so the pass is limited.  After the first slice the function
  * asks for kicks, so each later post has a kick of its own.  The pass only has to take the entries
@@ -81,9 +81,9 @@ static bool queue_has_room(const struct dat_queue *q)
  * completion makes the pump run as well, but the peer may use up the remaining receives before
  * that.  So ask for a kick, which lets the pump add receives in time.
  *
- * With iWARP a message that finds no receive at the device ends the connection.  So there no
- * receive stays in the ring while the device has room for it, and each needs a kick also beside
- * the poller thread, which might find the request before the receive of its answer.
+ * With iWARP, a message that finds no receive at the device ends the connection.  So no receive may
+ * stay in the ring while the device has room for it.  Each receive needs a kick even while the
+ * poller thread runs, because that thread might find a request before the receive of its answer.
  */
 u32 dat_queue_kick_after(const struct dat_queue *q)
 {
@@ -279,7 +279,7 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	for (; bad; bad = bad->next)
 		refused++;
 	conn->inflight -= refused;
-	/* An entry that has stopped the queue follows the refused requests: put it back, too. */
+	/* An entry that stopped the queue was taken after the refused ones: put it back, too. */
 	if (conn->sq_failed.set || conn->bind.set)
 		refused++;
 	conn->bind.set = false;
@@ -352,7 +352,7 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 			break;
 	}
 	dat_queue_publish(q);
-	/* Before the queue is resumed, which may move q->head again and counts for itself. */
+	/* Count now: sq_resume_if_drained() may run the pump again, which counts its own posts. */
 	dat_queue_count_posts(q, DAT_STAT_REQUESTS, q->head - start);
 	if (q->kernel)
 		dat_ep_update_open(ep);

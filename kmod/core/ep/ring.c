@@ -141,8 +141,8 @@ u32 dat_ring_posted(const struct dat_queue *q)
 }
 
 /*
- * Copies the @n entries that are posted and not taken to a ring of @entries entries.  fetch()
- * checks them later, not this function.
+ * Copies entries to a new ring of @entries entries: the @n entries that were posted, but that the
+ * pump has not taken.  The copies are not checked here; fetch() checks them later.
  */
 static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u32 entries,
 		      u32 n)

@@ -29,7 +29,7 @@ struct dat_epring {
 /* Replacement of the ring of an EP or SRQ. */
 struct dat_epmove {
 	struct dat_epring	*ring;
-	struct dat_epring	*next;		/* not in use yet; the status of @ring stays */
+	struct dat_epring	*next;		/* new ring; takes over the status of @ring */
 	struct dat_queue	*sq;		/* or NULL */
 	u32			sq_entries;	/* SQEs in @next */
 	struct dat_queue	*rq;		/* or NULL */

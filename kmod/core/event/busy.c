@@ -60,7 +60,7 @@ static int link_join(struct dat_round_link *link, struct dat_evd *evd)
 	return ret;
 }
 
-/* Adds a connection to the lists of its EVDs, if threads poll all of these. */
+/* Adds a connection to the rounds of its EVDs if threads poll all of these EVDs. */
 bool dat_busy_join_polled(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -80,8 +80,8 @@ bool dat_busy_join_polled(struct dat_conn *conn)
 }
 
 /*
- * Removes a connection from its rounds.  ep->lock is held.  Returns true if it was in a round: then
- * the caller must call ops->rearm().
+ * Removes a connection from its rounds.  Returns true if the connection was in a round.  The caller
+ * must then call ops->rearm().  ep->lock is held.
  */
 bool dat_busy_leave(struct dat_conn *conn)
 {
@@ -138,8 +138,8 @@ static void busy_look(struct dat_busy *b)
 }
 
 /*
- * Removes idle connections from the round.  With @all, removes every connection, until a thread
- * polls again.
+ * Removes idle connections from the round.  With @all, removes all connections, but stops when a
+ * thread polls again.
  */
 static void busy_sweep(struct dat_busy *b, bool all)
 {
@@ -200,8 +200,8 @@ void dat_busy_stop(struct dat_evd *evd)
 	struct dat_busy *b = &evd->busy;
 
 	/*
-	 * Another dat_busy_stop() may have cleared b->on, and not emptied the round yet: then empty
-	 * it here as well.
+	 * Another dat_busy_stop() may have cleared b->on, but not emptied the round yet.  In that
+	 * case this call empties the round as well.
 	 */
 	if (!READ_ONCE(b->on) && !READ_ONCE(b->round.count))
 		return;

@@ -180,7 +180,7 @@ bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
 
 /*
  * Queues a software event.  Fails with -EINVAL if the EVD does not accept software events, with
- * -ENOSPC if it is full: then no overflow is reported.
+ * -ENOSPC if the EVD is full.  This failure is not reported as an overflow.
  */
 int dat_evd_post(struct dat_evd *evd, u64 cookie)
 {
@@ -291,7 +291,7 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 	if (unwaitable)
 		wake_up(&evd->wq);
 	spin_unlock_bh(&evd->lock);
-	/* End the poll of a thread that polls in dat_busy_poll() before it waits, too. */
+	/* A thread in dat_busy_poll() polls before it waits: end its poll. */
 	if (unwaitable)
 		dat_busy_stop(evd);
 }

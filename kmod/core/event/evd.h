@@ -65,8 +65,8 @@ struct dat_evd {
 	u32			streams;	/* enum dat_stream bits that it accepts */
 	const struct dat_sink	*sink;		/* of the face that consumes the events; constant */
 	/*
-	 * Places for the connection requests of a kernel consumer, or NULL; set before a listener
-	 * uses the EVD.
+	 * Operations by which a kernel consumer limits the connection requests in the EVD, or NULL;
+	 * set before a listener uses the EVD.
 	 */
 	const struct dat_gate	*gate;
 	struct dat_busy		busy;		/* connections that are polled; has its own lock */
@@ -75,7 +75,7 @@ struct dat_evd {
 	struct dat_evring	ring;
 	wait_queue_head_t	wq;		/* of the thread inside dat_evd_wait() */
 	bool			waiting;	/* a thread is inside dat_evd_wait() */
-	u32			threshold;	/* number of events that it waits for */
+	u32			threshold;	/* number of events that the thread waits for */
 	wait_queue_head_t	poll;		/* for poll() and epoll */
 	/* CNO that an event triggers while @waiting is false; held with dat_obj_use(); or NULL. */
 	struct dat_cno		*cno;

@@ -11,8 +11,8 @@
 #include "core/mem/lmr.h"
 
 /*
- * Describes memory by its pages, not mapped for DMA.  @offset: of the first byte in the first page.
- * May sleep.
+ * Describes kernel memory by its pages.  The pages are not mapped for DMA yet.  @offset: offset of
+ * the first byte in the first page.  Returns an ERR_PTR if memory is short.  May sleep.
  */
 struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **pages,
 				   u32 n, u32 offset, u64 length)
@@ -98,7 +98,10 @@ static u64 dma_bytes(const struct dat_kmem *mem)
 	return bytes;
 }
 
-/* Describes the same memory once more, not mapped for DMA.  The caller keeps @mem.  May sleep. */
+/*
+ * Makes another description of the memory of @mem.  The new description is not mapped for DMA yet.
+ * The caller keeps @mem.  May sleep.
+ */
 struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem)
 {
 	struct scatterlist *sg, *to;

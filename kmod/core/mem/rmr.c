@@ -25,8 +25,8 @@
 #define RMR_MAX_PREPARED	64
 
 /*
- * @b is NULL, or is in no list and has no registration in progress.  May sleep.  On return the rkey
- * gives no access.
+ * Frees a binding, so that its rkey gives no access.  @b: NULL, or a binding that is in no list and
+ * has no registration in progress.  May sleep.
  */
 void dat_binding_free(struct dat_binding *b)
 {
@@ -72,7 +72,8 @@ static int binding_make(struct dat_binding *b)
 			return -ENOENT;
 		b->in_effect = true;
 		/*
-		 * The reserved LMR has no memory; that of dat_lmr_create_fmr() may be invalidated.
+		 * The reserved LMR has no memory.  An FMR request may invalidate the memory of an
+		 * LMR from dat_lmr_create_fmr().
 		 */
 		if (!lmr->mem || lmr->fmr)
 			return -EOPNOTSUPP;
@@ -109,7 +110,7 @@ out:
 	return ret;
 }
 
-/* Frees the bindings that rmr_forget() has dropped under a spinlock, where none can be freed. */
+/* Frees the bindings that rmr_forget() has dropped.  May sleep, which rmr_forget() must not. */
 static void rmr_purge(struct dat_rmr *rmr)
 {
 	struct dat_binding *b, *next;
@@ -130,7 +131,7 @@ static void rmr_purge_work(struct work_struct *work)
 	rmr_purge(container_of(work, struct dat_rmr, purge_work));
 }
 
-/* @user_data: owner field of the events for binds of the RMR.  May sleep. */
+/* Creates an RMR.  @user_data: value of the field owner in events of its binds.  May sleep. */
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
 {
 	struct dat_rmr *rmr = dat_obj_alloc(pz->obj.ia, DAT_OBJ_RMR, user_data);
@@ -395,7 +396,7 @@ static int window_sge(const struct dat_binding *b, const struct dat_sge *seg, st
 /*
  * Converts a segment in a bound RMR to the SGE of an RDMA read; seg->lmr is the rkey of the RMR.
  * Context: any but hard interrupt.  Fails with -EACCES if no binding in effect in @pz has the rkey,
- * or if it allows no remote write; with -ERANGE if the segment exceeds the binding.
+ * or if the binding allows no remote write; with -ERANGE if the segment exceeds the binding.
  */
 int dat_rmr_to_sge(struct dat_pz *pz, const struct dat_sge *seg, struct ib_sge *out)
 {
