@@ -4,7 +4,8 @@
  * RSM controllers that are RDMA adapters: their names, attributes, and the nodes that they reach.
  * Needs an adapter, but no peer.
  */
-#include "rsm_nodes.h"
+#include "rsm_test.h"
+#include "rsm_node.h"
 #include "slow.h"
 
 #define SECOND	"rsm_rxe1"	/* name of an adapter that the tests create */

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /* The driver's node table, and the id of the local node. */
-#include "rsm_nodes.h"
+#include "rsm_test.h"
+#include "rsm_node.h"
 
 #include <sched.h>
-
-static int local_set(int fd, uint32_t id)
-{
-	struct dat_rsm_nodes arg = {
-		.size = sizeof(arg), .flags = DAT_RSM_NODES_LOCAL, .local = id,
-	};
-
-	return CALL(fd, NODES, &arg);
-}
 
 static int local_get(int fd)
 {
