@@ -213,23 +213,4 @@ TEST_F(trace, formats_of_rsm_have_numbers_for_all_names)
 	EXPECT_LE(7, events);
 }
 
-TEST_F(trace, trace_cmd_decodes_a_connection)
-{
-	unsigned int count[16];
-	char text[96];
-
-	if (!trace_can_decode())
-		SKIP(return, "trace-cmd is missing: apt-get install trace-cmd");
-	ASSERT_EQ(0, t_pair_connect(&self->p));
-	ASSERT_EQ(0, t_disconnect(&self->p.f, &self->p.ep[1], 0));
-	ASSERT_EQ(DAT_EV_DISCONNECTED, t_end(&self->p.evd[1], count));
-	trace_decode(self->log, sizeof(self->log), "");
-	snprintf(text, sizeof(text), "ep=%u UNCONNECTED -> ACTIVE_PENDING", self->p.ep[1].id);
-	EXPECT_NE(NULL, strstr(self->log, text)) TH_LOG("%s", self->log);
-	snprintf(text, sizeof(text), "ep=%u CONNECTING -> ESTABLISHED", self->p.ep[1].id);
-	EXPECT_NE(NULL, strstr(self->log, text));
-	snprintf(text, sizeof(text), "evd=%u type=DISCONNECTED", self->p.evd[1].id);
-	EXPECT_NE(NULL, strstr(self->log, text));
-}
-
 TEST_HARNESS_MAIN
