@@ -130,17 +130,6 @@ void dat_poller_wake(struct dat_poller *p)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_wake);
 
-/*
- * Wakes a parked poller after a kick, because more posts may follow.  The caller itself processes
- * the queue, so no entry is lost if this function misses that the poller is just parking.
- */
-void dat_poller_unpark(struct dat_poller *p)
-{
-	if (READ_ONCE(p->parked))
-		dat_poller_wake(p);
-}
-EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_unpark);
-
 /* Shows a line in fdinfo if the poller runs. */
 void dat_poller_show(struct seq_file *m, struct dat_poller *p, bool awake)
 {

@@ -40,7 +40,16 @@ void dat_poller_init(struct dat_poller *p, const struct dat_poller_ops *ops);
 int dat_poller_run(struct dat_poller *p);
 void dat_poller_set(struct dat_poller *p, u32 idle_us);
 void dat_poller_wake(struct dat_poller *p);
-void dat_poller_unpark(struct dat_poller *p);
 void dat_poller_show(struct seq_file *m, struct dat_poller *p, bool awake);
+
+/*
+ * Wakes a parked poller after a kick, because more posts may follow.  The caller itself processes
+ * the queue, so no entry is lost if this function misses that the poller is just parking.
+ */
+static inline void dat_poller_unpark(struct dat_poller *p)
+{
+	if (READ_ONCE(p->parked))
+		dat_poller_wake(p);
+}
 
 #endif /* _DAT_POLLER_H */
