@@ -12,8 +12,8 @@
 #include "core/xport.h"
 
 /*
- * Reports that the registration for conn->bind has completed.  @failed: the device has refused it.
- * ep->lock is held.
+ * Reports that the registration for conn->bind has completed.  @failed: the device has refused the
+ * registration.  ep->lock is held.
  */
 void dat_conn_bind_done(struct dat_conn *conn, bool failed)
 {
@@ -71,7 +71,7 @@ static u8 bind_carry_out(struct dat_conn *conn)
 
 /*
  * Puts the binding into effect and reports the bind.  No lock is needed to read conn->bind: while
- * bind.set is true, only this work changes it.
+ * bind.set is true, only this work item changes conn->bind.
  */
 static void bind_work(struct work_struct *work)
 {

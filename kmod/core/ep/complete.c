@@ -84,7 +84,7 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 		eqe.flags |= DAT_EQE_SRQ;
 	if (!failed)
 		eqe.imm = imm;
-	/* A buffer goes back to the owner of the SRQ: queue that event even if the EP was freed. */
+	/* The event gives a buffer back to the SRQ's owner: queue it even if the EP was freed. */
 	if (unlikely(ep->freed) && !(eqe.flags & DAT_EQE_SRQ))
 		return;
 	evd = recv ? ep->recv_evd : ep->request_evd;
@@ -150,7 +150,7 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	}
 }
 
-/* Reports a completed request, and the requests without a completion that were posted before it. */
+/* Reports a completed request, and the earlier requests that have no completion of their own. */
 static void complete_request(struct dat_conn *conn, const struct dat_completion *c)
 {
 	struct dat_queue *q = &conn->ep->sq;
@@ -214,7 +214,7 @@ static void recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	/*
 	 * Data from the peer implies that the handshake has succeeded, even if the receive has an
 	 * error status: let the transport report ESTABLISHED.  On a closing connection conn_flush()
-	 * reports it instead.
+	 * reports the receive instead.
 	 */
 	if (conn->passive && conn->state == DAT_CONN_CONNECTING && status != DAT_ST_FLUSHED)
 		dat_conn_imply_established(conn);
@@ -237,10 +237,10 @@ static void complete_one(struct dat_conn *conn, const struct dat_completion *c)
 }
 
 /*
- * Returns true if a completion may take the fast path.  The completions before this one
- * in the batch are those of the @ahead oldest requests in flight.  A request must be the next one
- * after these.  Otherwise requests without IB_SEND_SIGNALED lie in between.  They complete together
- * with this request, and the fast path does not handle them.
+ * Returns true if a completion may take the fast path.  The @ahead completions before this one in
+ * the batch are those of the oldest requests in flight.  The request of this completion must be the
+ * next in the send queue.  Otherwise requests without IB_SEND_SIGNALED lie in between, which
+ * complete together with this request.  The fast path does not handle such requests.
  */
 static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 					    const struct dat_completion *c, u32 ahead, bool recv)
@@ -255,8 +255,8 @@ static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 }
 
 /*
- * Returns the number of completions from @c on that take the fast path together.  They are either
- * all requests or all receives.
+ * Returns the number of completions from @c on that take the fast path together.  All of them are
+ * requests, or all of them are receives.
  */
 static __always_inline u32 fast_run(const struct dat_conn *conn, const struct dat_completion *c,
 				    const struct dat_completion *end)
@@ -292,8 +292,8 @@ static __always_inline void queue_done(struct dat_conn *conn, u32 n, bool recv)
 }
 
 /*
- * Takes the fast path for the completions from @c on, as many as the EVD has room for.  Returns
- * their number; 0 if @c must take the slow path.
+ * Takes the fast path for the completions from @c on, as many as the EVD has room for.  Returns the
+ * number of these completions; 0 if @c must take the slow path.
  */
 static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_completion *c,
 					const struct dat_completion *end)
@@ -324,7 +324,7 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 		evd->sink->wake(evd);
 	}
 	spin_unlock(&evd->lock);
-	/* Count last: the consumer waits for the event, and a reader of counters for ep->lock. */
+	/* Count last: the consumer waits for the event.  Readers of the counters take ep->lock. */
 	ep->completed += n;
 	dat_stat_add(ep->obj.ia, DAT_STAT_COMPLETED, n);
 	dat_stat_add(ep->obj.ia, DAT_STAT_EVENTS, n);

@@ -4,9 +4,9 @@
  * Connections of an endpoint.  A connection exists from connect or accept until its last
  * completion.
  *
- * conn_close() is the only function that begins a teardown; any context may call it.  It queues
- * conn_close_work(), which does the teardown.  While dat_conn_is_closing() is true, no work request
- * is posted and the event handlers of the transport do nothing.
+ * conn_close() is the only function that begins a teardown; any context may call it.  conn_close()
+ * queues conn_close_work(), which does the teardown.  While dat_conn_is_closing() is true, no work
+ * request is posted and the event handlers of the transport do nothing.
  */
 #include <linux/jiffies.h>
 #include <linux/sched/mm.h>
@@ -81,7 +81,7 @@ static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 e
 
 /*
  * Begins the teardown.  @event: DAT_EV_* to report once all work requests have been flushed; only
- * the first call chooses it.  ep->lock is held.
+ * the first call chooses the event.  ep->lock is held.
  */
 void dat_conn_close(struct dat_conn *conn, u32 event)
 {
@@ -139,7 +139,7 @@ void dat_conn_unhold(struct dat_conn *conn)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Reports at most @n receives from conn->early, oldest first.  Returns true if more are left. */
+/* Reports up to @n receives of conn->early, oldest first.  Returns true if more are left. */
 static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 {
 	struct dat_slot *slot, *next;
@@ -157,10 +157,11 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 }
 
 /*
- * Reports a slice of the receives that completed before ESTABLISHED.  If more are left, early_work
- * calls this function again: a process that posts receives while its peer sends could keep a loop
- * going, and rdma_cm has one worker for the host.  Receives that complete meanwhile are added to
- * the end of conn->early, because conn->live is still false.
+ * Reports a slice of the receives that completed before ESTABLISHED.  Once none is left, sets
+ * conn->live and pumps the queues.  If more are left, early_work calls this function again.  A loop
+ * here might not end, if a process posts receives while its peer sends, and rdma_cm has one worker
+ * for the host.  Receives that complete meanwhile are added to the end of conn->early, because
+ * conn->live is still false.
  */
 static void conn_go_live(struct dat_conn *conn)
 {
@@ -177,8 +178,8 @@ static void conn_go_live(struct dat_conn *conn)
 	if (dat_conn_is_open(conn))
 		dat_solicited_join(conn);
 	/*
-	 * One slice, because this thread serves all users.  If receives are left in the ring then,
-	 * those of the slice are in flight, and the completion of one runs the pump again.
+	 * Pump one slice, because this thread serves all users.  If receives are left in the ring,
+	 * the receives of the slice are in flight, and a completion runs the pump again.
 	 */
 	dat_queue_pump_rq(conn);
 	dat_conn_progress(conn);
@@ -211,8 +212,8 @@ out:
 }
 
 /*
- * Reads the GIDs and queue pair numbers.  Context: any but hard interrupt.  Fails with -ENOTCONN if
- * the EP has no open connection.
+ * Reads the GIDs and queue pair numbers of the connection.  Context: any but hard interrupt.  Fails
+ * with -ENOTCONN if the EP has no open connection.
  */
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 {
@@ -228,9 +229,8 @@ int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 }
 
 /*
- * Lets a peer that was accepted with DAT_EP_PEER_WAITS read memory, and with @write also write it.
- * May sleep.  Fails with -ENOTCONN if the EP has no open connection, or with an error of the
- * device.
+ * Lets a peer that was accepted with DAT_EP_PEER_WAITS read memory, and also write memory if @write
+ * is true.  May sleep.  Fails with -ENOTCONN if no connection is open, or with a device error.
  */
 int dat_ep_allow_peer(struct dat_ep *ep, bool write)
 {
@@ -252,8 +252,8 @@ int dat_ep_allow_peer(struct dat_ep *ep, bool write)
 }
 
 /*
- * Returns how many receives the transport must be able to hold; 0 with an SRQ.  The ring may be
- * longer: it is rounded up to a power of two, and the device may have a limit.
+ * Returns the number of receives that the transport must be able to hold; 0 with an SRQ.  The ring
+ * may be longer: its length is a power of two, and the device may have a limit.
  */
 u32 dat_conn_max_recvs(const struct dat_conn *conn)
 {
@@ -279,9 +279,9 @@ void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
 }
 
 /*
- * Returns true if the device holds as many receives as it can; the EP has no SRQ.  A receive does
- * not count if it has completed, or failed before it reached the device, even if it is not reported
- * yet.  ep->lock is held.
+ * Returns true if the receive queue of the device is full; the EP has no SRQ.  A receive that has
+ * completed, or that has failed before it reached the device, does not count, even if it is not
+ * reported yet.  ep->lock is held.
  */
 bool dat_conn_rq_full(const struct dat_conn *conn)
 {
@@ -295,10 +295,10 @@ bool dat_conn_rq_full(const struct dat_conn *conn)
 /*
  * Continues with the send queue after requests have completed or failed.  ep->lock is held.
  *
- * A failed request, a bind or a fenced request stops the queue.  While other requests are in
- * flight, this function then does nothing.  Once none is in flight, it reports the failure, starts
- * the bind, or ends the fence.  If nothing stops the queue, it pumps requests, and ends a graceful
- * disconnect when all requests have completed.
+ * A failed request, a bind or a fenced request stops the queue.  While the queue is stopped and
+ * other requests are in flight, this function does nothing.  Once no request is in flight, this
+ * function reports the failure, starts the bind, or ends the fence.  If nothing stops the queue,
+ * this function pumps requests, and ends a graceful disconnect when all requests have completed.
  */
 void dat_conn_progress(struct dat_conn *conn)
 {
@@ -371,7 +371,7 @@ static bool conn_flush(struct dat_conn *conn, struct dat_flush *f)
  * Flushes the rings, then reports the end of the connection.  The loop drops ep->lock between two
  * slices.  ep->conn stays set until the loop ends, and the connection is closing, so another thread
  * that takes ep->lock meanwhile posts nothing.  A kick in that time is ignored; dat_queue_process()
- * at the end makes up for it.
+ * at the end flushes the entries of that kick.
  */
 static void conn_report_end(struct dat_conn *conn)
 {
@@ -396,9 +396,9 @@ static void conn_report_end(struct dat_conn *conn)
 }
 
 /*
- * Stops all other users of a closing connection.  Returns 0 once all its work requests have
- * completed and no work item or handler uses it any more.  Until then, returns the number of
- * jiffies after which the caller must call again.
+ * Stops all other users of a closing connection.  Returns 0 once all work requests of the
+ * connection have completed and no work item or handler uses the connection any more.  Until then,
+ * returns the number of jiffies after which the caller must call again.
  */
 static unsigned long conn_quiesce(struct dat_conn *conn)
 {
@@ -428,11 +428,15 @@ void dat_conn_gone(struct dat_conn *conn)
 	dat_dev_put(dev);
 }
 
+/* Ends the use of the EP by a connection.  The put may be the last, so this may sleep. */
 static void conn_leave_ep(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 
-	/* Handlers of the transport read conn->ep under RCU, without a lock. */
+	/*
+	 * Clear conn->ep before nconns drops: handlers and pollers read conn->ep under RCU, without
+	 * a lock, and must not find the EP after its shutdown, which waits until nconns is 0.
+	 */
 	WRITE_ONCE(conn->ep, NULL);
 	if (atomic_dec_and_test(&ep->nconns))
 		wake_up_var(&ep->nconns);
@@ -464,8 +468,8 @@ static void conn_close_work(struct work_struct *work)
 	}
 
 	/*
-	 * conn_exit() may run after the EP is freed.  It may use the device, whose removal waits
-	 * until dev->ending is 0.
+	 * conn_exit() may run after the EP is freed.  conn_exit() may use the device, whose removal
+	 * waits until dev->ending is 0.
 	 */
 	atomic_inc(&dat_dev_get(conn->dev)->ending);
 	conn_leave_ep(conn);
@@ -494,7 +498,7 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	/* Copy the version: if the EP is modified later, dat_ep_claim() refuses the connection. */
 	spin_lock_bh(&ep->lock);
 	conn->version = ep->version;
-	/* Pollers find a solicited connection in the list of the receive EVD, so it needs one. */
+	/* Without a receive EVD, pollers could not find a solicited connection. */
 	conn->solicited = ep->recv_evd && ep->attr.recv_flags & DAT_SQE_SOLICITED;
 	recv_iov = ep->attr.max_recv_iov;
 	request_iov = ep->attr.max_request_iov;
@@ -516,9 +520,9 @@ static int conn_alloc_memory(struct dat_conn *conn)
 }
 
 /*
- * Prepares a connection without CM id and QP; @ep is not changed.  The caller must call
+ * Allocates a connection without CM id and QP; ep->conn is not set yet.  The caller must call
  * dat_conn_free(), unless dat_ep_claim() takes the connection.  May sleep.  Fails with -ENOMEM,
- * also if dat_locked_charge() refuses the memory of its queues.
+ * also if dat_locked_charge() refuses the memory of the queues.
  */
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 {

@@ -19,10 +19,7 @@ struct dat_psp;
 #define DAT_MAX_PD_REPLY	196
 #define DAT_MAX_PD_REJECT	148
 
-/*
- * A bind request that was taken from the send queue.  No later request is posted until it
- * completes.
- */
+/* A bind request from the send queue.  Until the bind completes, no later request is posted. */
 struct dat_bind {
 	bool			set;		/* the structure holds a bind request */
 	bool			started;	/* dat_bind_start() has run */
@@ -30,8 +27,8 @@ struct dat_bind {
 	u64			cookie;
 	u8			flags;
 	u32			rmr;		/* id of the RMR; 0 if the request had none */
-	u32			ticket;		/* names the prepared binding */
-	struct dat_binding	*taken;		/* owned; NULL if not started or not found */
+	u32			ticket;		/* number that names the prepared binding */
+	struct dat_binding	*taken;		/* binding, owned; NULL if not started or found */
 };
 
 /* A work request that failed before it reached the device. */
@@ -41,7 +38,7 @@ struct dat_failure {
 	u8		flags;
 	u8		status;	/* enum dat_dto_status for the event */
 	struct dat_bind	bind;	/* copy of a bind; else @bind.set is false */
-	struct dat_lmr	*lmr;	/* of an FMR request, else NULL */
+	struct dat_lmr	*lmr;	/* LMR of an FMR request, else NULL */
 	u8		op;	/* enum dat_kop of the request, if @lmr is set */
 };
 
@@ -88,8 +85,8 @@ enum dat_conn_state {
  *	constant
  * @sq_slots: array of the kernel's records of posted requests, one per SQ entry
  * @rq_slots: array of the kernel's records of posted receives, one per RQ entry
- * @close_work: work that tears the connection down; queued once, then again by itself while
- *	ops->conn_quiesce() asks for it
+ * @close_work: work that tears the connection down; queued once; queues itself again while
+ *	ops->conn_quiesce() returns a delay
  * @early_work: work that lets the transport report ESTABLISHED, see dat_conn_imply_established(),
  *	and reports the receives in @early that dat_conn_established() has left
  * @bind_work: work that puts the binding of @bind into effect, after its registration
@@ -183,7 +180,7 @@ static inline bool dat_conn_was_established(const struct dat_conn *conn)
 }
 
 /*
- * Returns true once the teardown has begun: no work request may be posted any more.
+ * Returns true once the teardown has begun, after which no work request may be posted.
  * conn->close_work is queued, or dat_conn_unhold() will queue it.
  */
 static inline bool dat_conn_is_closing(const struct dat_conn *conn)
@@ -228,7 +225,7 @@ static inline bool dat_queue_stopped(const struct dat_conn *conn)
 
 /*
  * Returns true if the rings of a kernel consumer hold no entries and the send queue is not stopped.
- * May return false although there is nothing to do.
+ * A result of false may be wrong; the pump then finds nothing to do.  ep->lock is held.
  */
 static inline bool dat_conn_idle(const struct dat_conn *conn)
 {
@@ -272,8 +269,8 @@ static inline bool dat_busy_join(struct dat_conn *conn)
 }
 
 /*
- * Lets the transport report ESTABLISHED: data has arrived, which implies that the handshake has
- * succeeded.  Context: any, also hard interrupt.
+ * Lets the transport report ESTABLISHED, because data has arrived, which implies that the handshake
+ * has succeeded.  Context: any, also hard interrupt.
  */
 static inline void dat_conn_imply_established(struct dat_conn *conn)
 {
@@ -284,8 +281,7 @@ static inline void dat_conn_imply_established(struct dat_conn *conn)
 
 /*
  * Tells the face that a batch of completions begins, in softirq.  The IA may be freed before the
- * batch ends, so this reads only the connection, which the transport does not free while its
- * handlers run.
+ * batch ends, so this reads only the connection, which exists while handlers of the transport run.
  */
 static __always_inline void dat_complete_begin(const struct dat_conn *conn)
 {
@@ -293,7 +289,7 @@ static __always_inline void dat_complete_begin(const struct dat_conn *conn)
 		conn->sink->begin();
 }
 
-/* Tells the face that a batch has ended, so that it runs the upcalls.  The caller holds no lock. */
+/* Tells the face that a batch has ended, so that the face runs the upcalls.  No lock is held. */
 static __always_inline void dat_complete_end(const struct dat_conn *conn)
 {
 	if (conn->sink->release)

@@ -42,9 +42,9 @@ static void conn_start_timer(struct dat_conn *conn, u64 timeout_us)
 }
 
 /*
- * The transport could not start the connection: undoes the claim, frees the connection and returns
- * @err.  If the connection was closed meanwhile, its teardown reports an event, so dat_ep_connect()
- * counts as a success: returns 0.
+ * Undoes the claim and frees the connection, after the transport could not start the connection.
+ * Returns @err.  If the connection was closed meanwhile, its teardown frees the connection and
+ * reports an event, so this returns 0, and dat_ep_connect() counts as a success.
  */
 static int conn_start_failed(struct dat_conn *conn, int err)
 {
@@ -104,9 +104,8 @@ int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 }
 
 /*
- * Starts the timer of an accepted connection, which takes over the place of the request in the
- * backlog.  Context: transport's lock of the request held, so ESTABLISHED cannot be reported
- * meanwhile.
+ * Starts the timer of an accepted connection.  The connection replaces the request in the backlog.
+ * Context: transport's lock of the request held, so ESTABLISHED cannot be reported meanwhile.
  */
 void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
 {
@@ -162,18 +161,14 @@ err_free:
 
 /*
  * Begins the teardown, because the peer's consumer has rejected the connection.  For a kernel
- * consumer, stores the private data in the EP before the event is queued.  Context: no lock of this
- * module held.
+ * consumer, stores the private data in the EP before the event is queued.  Takes ep->lock.
  */
 void dat_conn_rejected(struct dat_conn *conn, const void *pd, u32 pd_len)
 {
 	struct dat_ep *ep = conn->ep;
 	bool keep;
 
-	/*
-	 * The IB CM pads private data with zeros to the full length, so data that is all zeros is
-	 * none.
-	 */
+	/* The IB CM pads private data with zeros: data that is all zeros counts as no data. */
 	keep = conn->sink->reject_data && pd_len && memchr_inv(pd, 0, pd_len) &&
 	       !dat_cr_reject_has_no_data(pd, pd_len);
 	spin_lock_bh(&ep->lock);

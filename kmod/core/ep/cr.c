@@ -11,8 +11,8 @@
 #include "core/xport.h"
 
 /*
- * Private data of a reject by a consumer that gives none.  To OFED's libraries, a reject without
- * data would look like a refusal by the peer's kernel.
+ * Private data of a reject if the consumer gives no private data.  To OFED's libraries, a reject
+ * without data would look like a refusal by the peer's kernel.
  */
 static const char cr_reject_data[4] = "DATr";
 
@@ -103,8 +103,8 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 		return 0;
 	}
 	/*
-	 * The CR is published: a process that guesses its id may have taken the request.  Then that
-	 * process answers the peer, and this call must succeed.
+	 * The CR is published: a process that guesses its id may have taken the request.  In that
+	 * case that process answers the peer, and this call must succeed.
 	 */
 	ret = xchg(&cr->request, NULL) ? -ECONNREFUSED : 0;
 	/* The consumer got no event, so a one-shot listener may take another request. */
@@ -143,15 +143,15 @@ bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len)
 }
 
 /*
- * Returns to a CR the request that the caller has taken from it with xchg().  May sleep.
+ * Gives a request back to the CR from which the caller has taken it with xchg().  May sleep.
  *
- * A free of the CR or a shutdown of the IA abandons cr->request.  If one of them ran while the
- * caller had the request, it found NULL.  Then this function must abandon the request.
+ * A free of the CR or a shutdown of the IA abandons cr->request.  If one of the two ran while the
+ * caller had the request, it found NULL, and this function must abandon the request.
  *
  * This function writes cr->request, then checks whether the CR is being freed or the IA is dead.
- * The other thread marks the CR or the IA, then reads cr->request.  Each of the two has a full
- * barrier between its steps, so at least one sees what the other has written.  xchg() lets only one
- * of them get the request.
+ * The other thread marks the CR or the IA, then reads cr->request.  Each thread has a full barrier
+ * between its two steps, so at least one thread sees what the other has written.  xchg() lets only
+ * one thread get the request.
  */
 void dat_cr_give_back(struct dat_cr *cr, void *request)
 {
@@ -163,6 +163,7 @@ void dat_cr_give_back(struct dat_cr *cr, void *request)
 		cr_xport(cr)->abandon(request);
 }
 
+/* Hands a request over to another listener.  After an error @cr owns the request again. */
 static int cr_move(struct dat_cr *cr, void *request, struct dat_psp *psp)
 {
 	const struct dat_xport_ops *xport = cr_xport(cr);
@@ -192,9 +193,9 @@ static int cr_move(struct dat_cr *cr, void *request, struct dat_psp *psp)
  *	device; its owner may be any process or kernel consumer
  *
  * Context: may sleep; the caller holds no ia->sem, because this function takes the ia->sem of the
- * other service point.  Return: 0; -EADDRNOTAVAIL if there is no such service point, or if it takes
- * no more requests; -ENOENT if another thread has taken the request; -ENOMEM.  After an error @cr
- * is as before the call.
+ * other service point.  Return: 0; -EADDRNOTAVAIL if there is no such service point, or if that
+ * service point takes no more requests; -ENOENT if another thread has taken the request; -ENOMEM.
+ * After an error @cr is as before the call.
  */
 int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual)
 {

@@ -37,8 +37,8 @@ static const char * const ep_state_names[DAT_EP_NR_STATES] = {
 
 /*
  * Updates ep->open, the connection to which posts may bypass the ring, after a change of one of the
- * conditions below.  Only dat_queue_pump_sq() stops the queue, and it calls this before it returns.
- * ep->lock is held.
+ * conditions below.  Only dat_queue_pump_sq() stops the queue, and dat_queue_pump_sq() calls this
+ * function before it returns.  ep->lock is held.
  */
 void dat_ep_update_open(struct dat_ep *ep)
 {
@@ -51,7 +51,7 @@ void dat_ep_update_open(struct dat_ep *ep)
 	ep->open = conn;
 }
 
-/* No other function writes ep->state.  ep->lock is held. */
+/* Changes ep->state.  No other function writes ep->state.  ep->lock is held. */
 void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 {
 	lockdep_assert_held(&ep->lock);
@@ -66,8 +66,8 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 /*
  * Makes a new connection the EP's current one.  @state: DAT_EP_ACTIVE_PENDING or
  * DAT_EP_COMPL_PENDING.  After a success conn->held is set.  Fails with -EISCONN if the EP is not
- * UNCONNECTED, is being modified, or was modified after @conn was allocated; with -ENODEV if it is
- * being freed.
+ * UNCONNECTED, is being modified, or was modified after @conn was allocated; with -ENODEV if the EP
+ * is shut down.
  */
 int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn)
 {
@@ -90,9 +90,9 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 }
 
 /*
- * Undoes dat_ep_claim() after the transport could not start the connection.  Returns true: the
- * caller owns the connection again; or false: the connection was closed meanwhile, and its teardown
- * will report an event.
+ * Undoes dat_ep_claim() after the transport could not start the connection.  Returns true if the
+ * caller owns the connection again.  Returns false if the connection was closed meanwhile; its
+ * teardown will then report an event.
  */
 bool dat_ep_unclaim(struct dat_ep *ep)
 {
@@ -109,7 +109,7 @@ bool dat_ep_unclaim(struct dat_ep *ep)
 }
 
 /*
- * Drops ep->lock for a moment, between two slices of work: the state of the EP may change.
+ * Drops ep->lock for a moment, between two slices of work.  The state of the EP may change.
  * Context: ep->lock held, no other lock; may sleep.
  */
 void dat_ep_cond_resched(struct dat_ep *ep)
@@ -120,10 +120,10 @@ void dat_ep_cond_resched(struct dat_ep *ep)
 }
 
 /*
- * Ends a connection or its establishment; if @graceful, after all posted requests have completed.
- * An abrupt disconnect ends a graceful one that is in progress.  Context: any but hard interrupt.
- * Returns 0 even if the connection has ended already.  Fails with -EISCONN if the EP is
- * UNCONNECTED.
+ * Ends a connection or its establishment.  With @graceful, the connection ends after all posted
+ * requests have completed.  An abrupt disconnect ends a graceful disconnect that is in progress.
+ * Context: any but hard interrupt.  Returns 0 even if the connection has ended already.  Fails with
+ * -EISCONN if the EP is UNCONNECTED.
  */
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful)
 {
@@ -146,9 +146,9 @@ out:
 }
 
 /*
- * Makes a DISCONNECTED endpoint UNCONNECTED, so that it can connect again; leaves an UNCONNECTED
- * one as it is.  May sleep.  Fails with -EISCONN in other states, or if the producer's index of a
- * queue is out of range, which cannot be repaired.
+ * Makes a DISCONNECTED endpoint UNCONNECTED, so that it can connect again; does not change an
+ * UNCONNECTED endpoint.  May sleep.  Fails with -EISCONN in other states, or if the producer's
+ * index of a queue is out of range, which cannot be repaired.
  */
 int dat_ep_reset(struct dat_ep *ep)
 {
@@ -191,7 +191,10 @@ static void parents_unuse(const struct dat_ep_parents *p)
 		dat_obj_unuse(&p->pz->obj);
 }
 
-/* Uses each parent that is not NULL.  Fails with -ENOENT, and uses none, if one is being freed. */
+/*
+ * Takes a use of each parent that is not NULL.  If a parent is being freed, fails with -ENOENT and
+ * takes no use.
+ */
 static int parents_use(const struct dat_ep_parents *p)
 {
 	struct dat_ep_parents used = {};
@@ -341,6 +344,7 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
+/* Freezes the queues of an UNCONNECTED EP, so that their entries can be copied without ep->lock. */
 static int ep_begin_change(struct dat_ep *ep, struct dat_epmove *m)
 {
 	int ret = -EISCONN;
@@ -453,7 +457,8 @@ int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		mutex_unlock(&ep->obj.ia->resize_lock);
 	}
 	/*
-	 * After a success @p and @ring hold the old parents and ring; after an error, the new ones.
+	 * After a success @p and @ring hold the old parents and the old ring; after an error, the
+	 * new parents and the new ring.
 	 */
 	parents_unuse(&p);
 	dat_epring_free(&ring);
@@ -461,8 +466,8 @@ int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 }
 
 /*
- * Drops the references that a face's lookups of parents have taken: each is a valid pointer, an
- * ERR_PTR or NULL.  May sleep.
+ * Drops the references that a face's lookups of parents have taken.  Each member of @p is a valid
+ * pointer, an ERR_PTR or NULL.  May sleep.
  */
 void dat_ep_put_parents(const struct dat_ep_parents *p)
 {
@@ -478,9 +483,7 @@ void dat_ep_put_parents(const struct dat_ep_parents *p)
 		dat_obj_put(&p->pz->obj);
 }
 
-/*
- * Calls dat_obj_unuse() for all parents of an endpoint that is shut down.  Context: no lock held.
- */
+/* Calls dat_obj_unuse() for all parents of an EP that is shut down.  May sleep. */
 void dat_ep_drop_parents(struct dat_ep *ep)
 {
 	struct dat_ep_parents parents = {};
@@ -492,8 +495,8 @@ void dat_ep_drop_parents(struct dat_ep *ep)
 }
 
 /*
- * Each post holds ep->lock.  So once ep->dead and ep->freed are set, new posts are refused, and no
- * event of an earlier post is queued any more.
+ * Commits to the free of an EP.  Each post holds ep->lock.  So once ep->dead and ep->freed are set,
+ * new posts are refused, and no event of an earlier post is queued any more.
  */
 static int ep_may_free(struct dat_obj *obj)
 {
@@ -525,7 +528,7 @@ static void ep_shutdown(struct dat_obj *obj)
 
 	ep_begin_shutdown(obj);
 	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
-	/* This waits for a dat_ep_modify() that began before ep->dead was set. */
+	/* The mutex waits for a dat_ep_modify() that began before ep->dead was set. */
 	mutex_lock(&obj->ia->resize_lock);
 	dat_queue_forget(ep);
 	mutex_unlock(&obj->ia->resize_lock);

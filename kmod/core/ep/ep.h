@@ -27,8 +27,8 @@ enum dat_ep_state {
 
 /* Attributes of an EP, as DAT defines them. */
 struct dat_ep_attr {
-	u32	max_recv;		/* posted and not completed */
-	u32	max_request;		/* posted and not completed */
+	u32	max_recv;		/* receives that are posted and not completed */
+	u32	max_request;		/* requests that are posted and not completed */
 	u32	max_recv_iov;		/* segments of a receive */
 	u32	max_request_iov;	/* segments of a request */
 	u32	read_in;		/* the peer's RDMA reads in flight */
@@ -44,27 +44,24 @@ struct dat_ep_attr {
  */
 struct dat_ep {
 	struct dat_obj		obj;
-	/*
-	 * NULL in an EP that the kernel face has made for a connection request, until the consumer
-	 * sets it.
-	 */
+	/* NULL in an EP that the face made for a request, until the consumer sets @pz. */
 	struct dat_pz		*pz;
 	struct dat_evd		*recv_evd;	/* each EVD may be NULL */
 	struct dat_evd		*request_evd;
 	struct dat_evd		*connect_evd;
-	struct dat_srq		*srq;		/* supplies the receives; or NULL */
+	struct dat_srq		*srq;		/* SRQ that supplies the receives, or NULL */
 	struct dat_ep_attr	attr;
 	u32			traits;		/* enum dat_ep_trait bits */
-	spinlock_t		lock;		/* state to sge, see above */
+	spinlock_t		lock;		/* lock of @state to @sge, see above */
 	enum dat_ep_state	state;		/* written only by dat_ep_set_state() */
 	bool			dead;		/* shutting down: no connection may begin */
-	bool			freed;		/* by the owner: no more events; implies @dead */
+	bool			freed;		/* freed by the owner: no events; implies @dead */
 	/*
 	 * Number of modifications.  dat_ep_claim() refuses a connection that was allocated before
 	 * the last modification.
 	 */
 	u32			version;
-	struct dat_conn		*conn;		/* until the end of the connection is reported */
+	struct dat_conn		*conn;		/* connection without a reported end, or NULL */
 	/*
 	 * Equal to @conn while posts of a kernel consumer may bypass the ring, else NULL; see
 	 * dat_ep_update_open().  The poster also checks that the ring is empty and that the device
@@ -77,16 +74,16 @@ struct dat_ep {
 	u64			failed;		/* part of @completed: failed, not flushed */
 	u64			flushed;	/* part of @completed: flushed */
 	struct dat_epring	ring;		/* queues in memory that the owner may map */
-	/* Connections whose ep is this EP: a shutdown waits until there are none. */
+	/* Number of connections whose @ep is this EP.  A shutdown waits until the number is 0. */
 	atomic_t		nconns;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
 	u32			read_in;	/* negotiated RDMA reads of the peer in flight */
 	u32			read_out;	/* negotiated own RDMA reads in flight */
-	/* The peer's listener had no place for the last connect.  Read without @lock. */
+	/* The peer refused the last connect because its listener was full.  Read without @lock. */
 	bool			peer_busy;
 	struct dat_epring	next;		/* prepared ring, not in use yet */
-	u32			generation;	/* of the ring that was prepared last */
+	u32			generation;	/* generation of the ring that was prepared last */
 	struct dat_wr		wr;		/* copy of the entry that is posted or pumped */
 	struct ib_sge		sge[DAT_MAX_SGE]; /* resolved segments of @wr */
 };

@@ -11,7 +11,7 @@
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
 
-/* Reports the entry in @f, if any, which failed before it reached the device. */
+/* Reports the entry in @f, if any, which failed before it reached the device.  ep->lock is held. */
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f)
 {
 	lockdep_assert_held(&ep->lock);
@@ -73,8 +73,8 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 
 /*
  * Flushes the requests that remain in flight after the drain.  A request without IB_SEND_SIGNALED
- * completes together with the next signalled request; if the device has refused that one, the
- * requests before it remain.  ep->lock is held.  Returns true if there may be more.
+ * completes together with the next signalled request; if the device has refused the signalled
+ * request, the requests before it remain.  ep->lock is held.  Returns true if there may be more.
  */
 bool dat_queue_flush_silent(struct dat_conn *conn)
 {

@@ -66,8 +66,8 @@ static bool psp_join(struct dat_psp *psp)
 }
 
 /*
- * Removes a request from the backlog.  @psp: the request's or connection's pointer to the listener;
- * it may be NULL, and is NULL on return.  May sleep.
+ * Removes a request from the backlog.  @psp: address of the pointer to the listener in the request
+ * or connection.  The pointer may be NULL, and is NULL on return.  May sleep.
  */
 void dat_psp_leave(struct dat_psp **psp)
 {
@@ -121,7 +121,7 @@ int dat_psp_request(struct dat_psp *psp, struct dat_request *req)
 	return ret;
 }
 
-/* Sets the port number.  The transport calls this before it reports the first request. */
+/* Sets the port number.  The transport calls this function before it reports the first request. */
 void dat_psp_bound(struct dat_psp *psp, u16 port)
 {
 	psp->port = port;
@@ -131,8 +131,8 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
 
 /*
  * Creates a listener.  @conn_qual: connection qualifier, or 0 for any free port; @mm: process whose
- * memory cgroup is charged for requests, or NULL; @user_data: value of the field owner in the
- * events of requests.  May sleep.  Fails with -EINVAL if the EVD does not accept requests; with
+ * memory cgroup is charged for requests, or NULL; @user_data: value of dat_eqe.owner in the events
+ * of requests.  May sleep.  Fails with -EINVAL if the EVD does not accept requests; with
  * -EADDRINUSE if the port is in use; with -EPERM if the port is privileged; with -ENETUNREACH if
  * the adapter has no address.
  */
@@ -161,8 +161,8 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, u32 flags,
 	if (ret)
 		goto err_abort;
 	/*
-	 * Add the listener to the hash table before it is published: once it is published, another
-	 * thread may free it and remove it from the table.
+	 * Add the listener to the hash table before dat_obj_publish(), after which another thread
+	 * may free the listener and remove it from the table.
 	 */
 	mutex_lock(&psp_lock);
 	hash_add(psps, &psp->node, psp->port);

@@ -42,7 +42,7 @@ struct mm_struct;
 struct dat_psp {
 	struct dat_obj		obj;
 	struct dat_evd		*evd;
-	struct mutex		lock;		/* evd */
+	struct mutex		lock;		/* lock of @evd */
 	void			*listener;
 	u64			conn_qual;
 	u16			port;
@@ -68,7 +68,7 @@ struct dat_psp {
  * @psp: listener whose backlog counts the request; reference held; dat_psp_leave() takes the
  *	pointer with xchg() and drops the reference
  * @remote: address of the peer, as stated in the peer's request
- * @place: place that the gate of the listener's EVD has given, or 0
+ * @place: place that the gate of the listener's EVD has returned, or 0
  * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
  * @qpn: queue pair number of the peer; 0 with iWARP

@@ -4,8 +4,8 @@
  * The pump: dat_queue_pump_sq() and dat_queue_pump_rq() move entries from the rings of an endpoint
  * to the device.
  *
- * When the pump returns, one of two things will run it again: the completion of an entry in flight,
- * or a kick by the producer, for which the pump sets NEED_KICK.
+ * When the pump returns, one of two events will run the pump again: the completion of an entry in
+ * flight, or a kick by the producer, for which the pump sets NEED_KICK.
  *
  * A ring may be long, but softirqs must not be disabled for long.  So a loop over all entries of a
  * ring runs in slices of DAT_SLICE entries.
@@ -25,6 +25,7 @@ void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries)
 	q->bell = DAT_NO_BELL;
 }
 
+/* Tells the producer that no kick is needed.  The lock of the queue is held. */
 void dat_queue_disarm(struct dat_queue *q)
 {
 	if (q->armed)
@@ -34,7 +35,7 @@ void dat_queue_disarm(struct dat_queue *q)
 
 /*
  * Asks for a kick when the ring holds @after entries.  Returns true if the ring already holds that
- * many.  The caller must then take these entries.
+ * many.  The caller must then take these entries.  The lock of the queue is held.
  */
 bool dat_queue_arm(struct dat_queue *q, u32 after)
 {
@@ -136,7 +137,8 @@ void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 
 /*
  * Returns true if the request in ep->wr must wait until no request is in flight; sets conn->fenced.
- * Inline, because every request runs this check and few requests have to wait.
+ * @n: number of requests in the chain before this request.  Inline, because every request runs this
+ * check and few requests have to wait.
  */
 static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 {
@@ -144,7 +146,7 @@ static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 
 	if (likely(wr->op < DAT_OP_LAST && !conn->unordered))
 		return false;
-	/* Wait if this is an invalidation with DAT_KOP_FENCE; dat_conn_progress() ends the wait. */
+	/* An invalidation with DAT_KOP_FENCE waits; dat_conn_progress() ends the wait. */
 	conn->fenced = wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
 		       (n || conn->inflight);
 	if (!conn->fenced && conn->unordered)
@@ -180,8 +182,8 @@ static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib
 }
 
 /*
- * Builds WR @n of a chain from the next request.  Returns 1; 0 if there is none or the queue has
- * stopped; or an errno.
+ * Builds WR @n of a chain from the next request.  Returns 1 after a success; 0 if there is no
+ * request or the queue has stopped; or an errno.
  */
 static int sq_next(struct dat_conn *conn, unsigned int n)
 {
@@ -279,14 +281,14 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	for (; bad; bad = bad->next)
 		refused++;
 	conn->inflight -= refused;
-	/* An entry that stopped the queue was taken after the refused ones: put it back, too. */
+	/* An entry that stopped the queue came after the refused requests: put it back as well. */
 	if (conn->sq_failed.set || conn->bind.set)
 		refused++;
 	conn->bind.set = false;
 	conn->fenced = false;
 	/*
-	 * Report the first refused request as failed.  The others go back into the ring, where the
-	 * teardown flushes them.
+	 * Report the first refused request as failed.  The other refused requests go back into the
+	 * ring, where the teardown flushes them.
 	 */
 	q->head -= refused - 1;
 	queue_fail(q, &conn->sq_failed, slot->cookie, slot->flags, -EIO);
@@ -300,7 +302,7 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
-/* Posts requests as one chain.  Returns true if the ring may have more. */
+/* Posts requests as one chain.  Returns true if the ring may have more requests. */
 static bool sq_chain(struct dat_conn *conn)
 {
 	const struct ib_send_wr *bad = NULL;
@@ -326,8 +328,8 @@ static void sq_resume_if_drained(struct dat_conn *conn)
 }
 
 /*
- * Moves a slice of requests from the ring to the device; their completions run the pump again.  The
- * connection is established.  ep->lock is held.
+ * Moves a slice of requests from the ring to the device.  The completions of the requests run the
+ * pump again.  The connection is established.  ep->lock is held.
  */
 void dat_queue_pump_sq(struct dat_conn *conn)
 {
@@ -360,8 +362,8 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 }
 
 /*
- * Posts the receive in conn->recv_wr[0].  @ret is the errno if it could not be built, else 0.
- * Returns 1, or an errno after which the connection is closing.
+ * Posts the receive in conn->recv_wr[0].  @ret: errno if the receive could not be built, else 0.
+ * Returns 1 after a success, or an errno; the connection is then closing.
  */
 static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 {
@@ -382,7 +384,7 @@ static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
 	return 1;
 }
 
-/* Posts the next receive of the ring.  Returns 1; 0 if the ring is empty; or an errno. */
+/* Posts the next receive of the ring.  Returns 1 if posted; 0 if the ring is empty; or an errno. */
 static int rq_next(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -407,8 +409,8 @@ static int rq_next(struct dat_conn *conn)
  * Moves a slice of receives from the ring to the device.  ep->lock is held.  Returns true if the
  * ring may have more.
  *
- * An invalid receive ends the connection, so a slice has valid ones, and the completion of a
- * receive runs the pump again.  A thread of the consumer goes on with the next slice; see
+ * An invalid receive ends the connection, so all receives of a slice are valid, and the completion
+ * of one of them runs the pump again.  A thread of the consumer pumps more slices; see
  * dat_queue_slice().
  */
 bool dat_queue_pump_rq(struct dat_conn *conn)
@@ -460,8 +462,8 @@ static bool queue_pump(struct dat_ep *ep, struct dat_queue *q)
 }
 
 /*
- * Processes a queue after each post of a kernel consumer, so few entries are in the ring and no
- * slices are needed.  ep->lock is held; never sleeps.
+ * Processes a queue without slices.  This runs after each post of a kernel consumer, so the ring
+ * has few entries.  ep->lock is held; never sleeps.
  */
 static void queue_kick_locked(struct dat_ep *ep, struct dat_queue *q)
 {
@@ -507,10 +509,7 @@ void dat_queue_kick(struct dat_ep *ep, struct dat_queue *q)
 	queue_process(ep, q, true);
 }
 
-/*
- * Returns true if a new entry may go directly to the device: the ring is empty, the device has
- * room.
- */
+/* Returns true if an entry may bypass the ring: the ring is empty, and the device has room. */
 static __always_inline bool queue_is_free(const struct dat_queue *q)
 {
 	return dat_kring_idle(q) && queue_has_room(q);
@@ -541,7 +540,7 @@ static void sq_post_now(struct dat_conn *conn, u32 n)
 	dat_queue_count_posts(q, DAT_STAT_REQUESTS, 1);
 }
 
-/* Shortens the segments of a read to @bytes.  Fails with -EMSGSIZE if they are too short. */
+/* Shortens the segments of a read to @bytes.  Fails with -EMSGSIZE if they have fewer bytes. */
 static int wr_cut(struct dat_wr *wr, u64 bytes)
 {
 	u32 i;

@@ -53,10 +53,10 @@ struct dat_wr {
 	u8		op;			/* enum dat_op or dat_kop; not for receives */
 	u8		flags;			/* enum dat_sqe_flags; opcode: dat_flags_op() */
 	u8		num_sge;
-	u32		rkey;			/* of the peer, for RDMA */
+	u32		rkey;			/* key of the peer, for RDMA */
 	u64		cookie;
-	u64		raddr;			/* of the peer, for RDMA */
-	u64		len;			/* of all segments; set by dat_wr_to_sge() */
+	u64		raddr;			/* address at the peer, for RDMA */
+	u64		len;			/* bytes of all segments; set by dat_wr_to_sge() */
 	struct dat_sge	sge[DAT_MAX_SGE];
 };
 
@@ -69,7 +69,7 @@ struct dat_wr {
  * @flags: flags of the entry
  * @status: enum dat_dto_status of a receive in conn->early
  * @recv: flag: the slot is for a receive, not for a request; constant
- * @at: low 16 bits of the request's index in the send queue; they differ for all requests in
+ * @at: low 16 bits of the request's index in the send queue, which differ for all requests in
  *	flight, because at most DAT_MAX_DTO are in flight; unused for receives
  * @rkey: key that the received message has invalidated, or 0
  * @lmr: LMR that an FMR request binds or invalidates, see fmr.c; undefined for other requests
@@ -91,11 +91,11 @@ struct dat_slot {
 struct dat_completion {
 	struct dat_slot		*slot;
 	u32			len;	/* bytes received; of a successful receive only */
-	u32			rkey;	/* that the received message has invalidated, or 0 */
+	u32			rkey;	/* key that the received message has invalidated, or 0 */
 	u8			status;	/* enum dat_dto_status */
 	/*
-	 * Earlier requests that have not completed by themselves count as flushed, not as
-	 * successful; of requests only.
+	 * Earlier requests without a completion of their own count as flushed, not as successful.
+	 * Never set for a receive.
 	 */
 	bool			unproven;
 };
@@ -114,8 +114,8 @@ struct dat_completion {
  *	dat_ep_reset(), or since the SRQ was created; used by dat_queue_kick_after()
  * @bad: number of entries that were malformed, or that the device refused to take
  * @posts: number of entries that were taken from the ring
- * @kicks: number of visits because of the doorbell bit, and of visits by a poller that stops, which
- *	visits every queue
+ * @kicks: number of visits because of the doorbell bit, plus visits by a poller that stops, because
+ *	such a poller visits every queue
  * @armed: number of entries in the ring at which the producer must kick; 0 if NEED_KICK is clear
  * @broken: flag: the producer's index was out of range, so no more entries are taken
  * @frozen: flag: the ring is being replaced, so no entries are taken
@@ -148,7 +148,7 @@ struct dat_queue {
 /**
  * struct dat_queue_ops - operations of a ring of work requests, per face
  * @fetch: copy the entry at q->head to @wr and advance q->head; return 1 if there was an entry; 0
- *	if the ring is empty; -EBADMSG if the entry is malformed: then wr->cookie is valid;
+ *	if the ring is empty; -EBADMSG if the entry is malformed, in which case wr->cookie is valid;
  *	-EOVERFLOW if the producer's index is out of range
  * @put: append a work request of a kernel consumer to the ring; return false if the ring is full or
  *	being replaced
@@ -156,7 +156,7 @@ struct dat_queue {
  * @pending: return the number of entries that are posted and not taken; if the producer's index is
  *	out of range, return the length of the ring
  * @arm: set NEED_KICK, so that the producer kicks once the ring holds @after entries that are not
- *	taken; then return true if the ring already holds that many
+ *	taken; then check the ring again, and return true if it already holds that many
  * @disarm: clear NEED_KICK
  */
 struct dat_queue_ops {
@@ -200,9 +200,7 @@ static inline void dat_kring_pass(struct dat_queue *q)
 	*q->ring.tail = ++q->head;
 }
 
-/*
- * Publishes the indices to the producer, unless it is a kernel consumer, which does not need them.
- */
+/* Publishes the indices to a process.  A kernel consumer does not need them. */
 static inline void dat_queue_publish(struct dat_queue *q)
 {
 	if (q->ops->publish)
@@ -233,8 +231,8 @@ static inline void dat_queue_count_bad(struct dat_queue *q)
 }
 
 /*
- * Largest numbers of entries that a flush may still take: at first the lengths of the rings, so the
- * flush ends even if the producer keeps posting.
+ * Largest numbers of entries that a flush may still take.  The numbers start as the lengths of the
+ * rings, so the flush ends even if the producer keeps posting.
  */
 struct dat_flush {
 	u32 sq, rq;
@@ -273,8 +271,8 @@ static inline int dat_wr_send_flags(u8 flags)
 }
 
 /*
- * Fills in a request that has segments, except next and wr_cqe; send_flags keep their value.  Sets
- * remote_addr and rkey for every opcode: a request that is no RDMA operation does not use them.
+ * Fills in a request that has segments, except its members next, wr_cqe and send_flags.  Sets
+ * remote_addr and rkey for every opcode, although only RDMA operations use these members.
  */
 static __always_inline void dat_wr_fill(struct ib_rdma_wr *out, enum ib_wr_opcode opcode,
 					const struct dat_wr *wr, struct ib_sge *sge, int n)

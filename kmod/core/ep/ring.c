@@ -17,7 +17,7 @@ static u32 stride_shift(size_t header, u32 sges)
 	return order_base_2(header + sges * sizeof(struct dat_sge));
 }
 
-/* Sets offsets and strides.  Returns the size of the memory for r->submit. */
+/* Sets the offsets and strides of a ring.  Returns the size of the memory for r->submit. */
 static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 			    u32 rq_entries, u32 rq_sge)
 {
@@ -117,7 +117,7 @@ static void epring_rq(struct dat_epring *r, struct dat_status *status, struct da
 	rq->max_sge = sges_in_stride(r->rq_shift, sizeof(struct dat_rqe));
 }
 
-/* Makes @sq and @rq, of which either may be NULL, use a new ring. */
+/* Makes @sq and @rq use a new ring.  Each of the two may be NULL. */
 void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq)
 {
 	if (sq) {
@@ -141,8 +141,8 @@ u32 dat_ring_posted(const struct dat_queue *q)
 }
 
 /*
- * Copies entries to a new ring of @entries entries: the @n entries that were posted, but that the
- * pump has not taken.  The copies are not checked here; fetch() checks them later.
+ * Copies the @n entries that are posted and not taken to a new ring of @entries entries.  Does not
+ * check the entries; fetch() checks them later.  May sleep.
  */
 static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u32 entries,
 		      u32 n)
@@ -162,7 +162,7 @@ static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u
 static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 entries)
 {
 	q->ring = *to;
-	WRITE_ONCE(q->entries, entries); /* queries read it without a lock */
+	WRITE_ONCE(q->entries, entries); /* queries read q->entries without a lock */
 	q->armed = 0;
 	dat_queue_publish(q);
 }
@@ -204,7 +204,7 @@ void dat_epring_copy(const struct dat_epmove *m)
 
 /*
  * Makes the queues use the new ring, with the same indices and status.  On return @m->next is the
- * old ring.  The lock of the queues is held; the caller disarms or pumps them afterwards.
+ * old ring.  The lock of the queues is held; the caller disarms or pumps the queues afterwards.
  */
 void dat_epring_end_move(const struct dat_epmove *m)
 {
@@ -222,6 +222,7 @@ void dat_epring_end_move(const struct dat_epmove *m)
 	swap(m->ring->status, m->next->status);
 }
 
+/* Publishes the state of an EP or SRQ.  ep->lock or srq->lock, which orders writers, is held. */
 void dat_epring_set_state(struct dat_epring *r, u32 state)
 {
 	struct dat_status *status = r->status.va;
@@ -232,6 +233,7 @@ void dat_epring_set_state(struct dat_epring *r, u32 state)
 	smp_store_release(&status->state, state);
 }
 
+/* Publishes the number of buffers that have completed without an event.  srq->lock is held. */
 void dat_epring_set_lost(struct dat_epring *r, u32 lost)
 {
 	struct dat_status *status = r->status.va;
@@ -239,6 +241,7 @@ void dat_epring_set_lost(struct dat_epring *r, u32 lost)
 	WRITE_ONCE(status->lost, lost);
 }
 
+/* Publishes the peer's private data; 0 as @len clears the data.  ep->lock is held. */
 void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len)
 {
 	struct dat_status *status = r->status.va;

@@ -17,10 +17,10 @@ struct dat_queue;
 
 /* The shared memory of an EP or an SRQ. */
 struct dat_epring {
-	struct dat_slice	submit;		/* dat_submit and entries; the process writes */
-	struct dat_slice	status;		/* dat_status; the driver writes; not replaced */
-	u32			sq_offset;	/* of the SQEs in @submit, in bytes */
-	u32			rq_offset;	/* of the RQEs in @submit, in bytes */
+	struct dat_slice	submit;		/* dat_submit and entries; written by the process */
+	struct dat_slice	status;		/* dat_status, written by the driver; never moves */
+	u32			sq_offset;	/* offset of the SQEs in @submit, in bytes */
+	u32			rq_offset;	/* offset of the RQEs in @submit, in bytes */
 	u32			sq_shift;	/* log2 of the SQE stride */
 	u32			rq_shift;	/* log2 of the RQE stride */
 	u32			start;		/* initial index of both queues */
@@ -30,12 +30,12 @@ struct dat_epring {
 struct dat_epmove {
 	struct dat_epring	*ring;
 	struct dat_epring	*next;		/* new ring; takes over the status of @ring */
-	struct dat_queue	*sq;		/* or NULL */
+	struct dat_queue	*sq;		/* send queue, or NULL */
 	u32			sq_entries;	/* SQEs in @next */
-	struct dat_queue	*rq;		/* or NULL */
+	struct dat_queue	*rq;		/* receive queue, or NULL */
 	u32			rq_entries;	/* RQEs in @next */
-	u32			nsq;		/* SQEs to copy: those posted and not taken */
-	u32			nrq;		/* RQEs to copy: those posted and not taken */
+	u32			nsq;		/* SQEs that are posted and not taken */
+	u32			nrq;		/* RQEs that are posted and not taken */
 };
 
 /* The part of a struct dat_epring that belongs to one queue. */

@@ -6,7 +6,7 @@
  *
  * An invalid buffer ends no connection, so a process could fill the ring with invalid buffers again
  * and again.  Only a kick processes many invalid buffers, in the thread that kicks.  A completion
- * processes at most one, and leaves the buffers behind it to the next kick.
+ * processes at most one invalid buffer, and leaves the buffers behind that buffer to the next kick.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -37,8 +37,8 @@ void dat_srq_broken(struct dat_srq *srq)
 }
 
 /*
- * Checks parameters against the adapter's limits.  Fails with -EOPNOTSUPP if it has no SRQs, with
- * -EINVAL if @max_recv or @max_iov is 0 or too large.
+ * Checks parameters against the adapter's limits.  Fails with -EOPNOTSUPP if the adapter has no
+ * SRQs, with -EINVAL if @max_recv or @max_iov is 0 or too large.
  */
 int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov)
 {
@@ -70,8 +70,10 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 window)
 }
 
 /*
- * Makes a shared receive queue; dat_srq_fits() has accepted the sizes.  @user_data: owner field of
- * its async events.  May sleep.  Fails with -ENOMEM also if dat_locked_charge() refuses its memory.
+ * Makes a shared receive queue; dat_srq_fits() has accepted the sizes.  @user_data: value of
+ * dat_eqe.owner in async events about the SRQ.  May sleep.  Returns the SRQ with a reference.
+ * Fails with -ENOENT if the zone is being freed; with -ENOMEM, also if dat_locked_charge() refuses
+ * the memory of the SRQ; or with an error of the transport.
  */
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data)
@@ -145,9 +147,7 @@ static void srq_bad_entry(struct dat_srq *srq)
 	dat_epring_set_lost(&srq->ring, ++srq->lost);
 }
 
-/*
- * Posts the buffer in srq->wr.  Fails with -EBADMSG if it is invalid or the device has refused it.
- */
+/* Posts the buffer in srq->wr.  Fails with -EBADMSG if it is invalid or the device refuses it. */
 static int srq_post(struct dat_srq *srq)
 {
 	struct dat_slot *slot = &srq->slots[srq->free[srq->nfree - 1]];
@@ -210,7 +210,7 @@ static bool srq_take(struct dat_srq *srq, bool poster)
  * has posted the buffers.  Returns true if a whole slice has been taken, so that more may be left.
  *
  * If @poster is false, a whole slice has at most one invalid buffer, so the completion of another
- * will run the pump again.  Buffers behind an invalid one are left in the ring, whatever
+ * buffer will run the pump again.  Buffers behind an invalid one are left in the ring, whatever
  * dat_queue_arm() returns: the event of dat_srq_report_bad(), which follows, makes the consumer
  * kick.  If that event is lost in a full EVD, the next post has to kick.
  */
@@ -238,9 +238,9 @@ static bool srq_pump(struct dat_srq *srq, bool poster)
 }
 
 /*
- * Moves buffers to the device after each post of a kernel consumer, so one slice suffices.
- * srq->lock is held.  Returns the number of invalid buffers; if it is not 0, the caller must call
- * dat_srq_report_bad() after it has dropped the lock.
+ * Moves a slice of buffers from the ring to the device.  One slice suffices, because this runs
+ * after each post of a kernel consumer.  srq->lock is held.  Returns the number of invalid buffers.
+ * If the number is not 0, the caller must drop the lock and call dat_srq_report_bad().
  */
 u32 dat_srq_pump_locked(struct dat_srq *srq)
 {
@@ -252,9 +252,9 @@ u32 dat_srq_pump_locked(struct dat_srq *srq)
 }
 
 /*
- * Posts a kernel consumer's buffer, which is in srq->wr; then the caller must call
- * dat_srq_pump_locked().  srq->lock is held.  Fails with an error of dat_wr_to_sge(), with
- * -EMSGSIZE if the segments are longer than @limit, with -ENOSPC if the ring is full or being
+ * Adds a kernel consumer's buffer, which is in srq->wr, to the ring.  After a success the caller
+ * must call dat_srq_pump_locked().  srq->lock is held.  Fails with an error of dat_wr_to_sge(),
+ * with -EMSGSIZE if the segments are longer than @limit, with -ENOSPC if the ring is full or being
  * replaced.
  */
 int dat_srq_post(struct dat_srq *srq, u64 limit)
@@ -270,7 +270,10 @@ int dat_srq_post(struct dat_srq *srq, u64 limit)
 	return srq->q.ops->put(&srq->q, &srq->wr) ? 0 : -ENOSPC;
 }
 
-/* Reports invalid buffers as an async event.  Context: no lock of this module held. */
+/*
+ * Reports invalid buffers as an async event.  Context: any but hard interrupt; no srq->lock or
+ * evd->lock held.
+ */
 void dat_srq_report_bad(struct dat_srq *srq)
 {
 	dat_ia_async(srq->obj.ia, DAT_EV_ASYNC_INTERNAL, DAT_OBJ_SRQ, srq->obj.user_data,
@@ -315,7 +318,7 @@ void dat_srq_kick(struct dat_srq *srq)
 
 /*
  * Returns true if fewer buffers are available than the low watermark, and disarms the watermark, so
- * that it is reported only once.
+ * that a low number is reported only once.
  */
 static bool srq_is_low(struct dat_srq *srq)
 {
@@ -328,8 +331,8 @@ static bool srq_is_low(struct dat_srq *srq)
 }
 
 /*
- * Reports as an async event that the low watermark was reached.  Context: no lock of this module
- * held.
+ * Reports as an async event that the low watermark was reached.  Context: any but hard interrupt;
+ * no srq->lock or evd->lock held.
  */
 void dat_srq_report_low(struct dat_srq *srq)
 {
@@ -339,7 +342,7 @@ void dat_srq_report_low(struct dat_srq *srq)
 
 /*
  * Frees the slot of a completed buffer and moves more buffers to the device.  The caller queues the
- * event for the buffer afterwards.
+ * event for the buffer afterwards.  Context: ep->lock of the receiving EP held, softirqs disabled.
  */
 void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 {
@@ -362,7 +365,7 @@ void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
 
 /*
  * Counts a buffer that has completed without an event.  A consumer needs the count to know how many
- * buffers have completed, because all other completions have events.
+ * buffers have completed, because all other completions have events.  Takes srq->lock.
  */
 void dat_srq_lost(struct dat_srq *srq)
 {
@@ -371,7 +374,10 @@ void dat_srq_lost(struct dat_srq *srq)
 	spin_unlock_bh(&srq->lock);
 }
 
-/* Sets the low watermark.  Returns true if the caller must call dat_srq_report_low(). */
+/*
+ * Sets the low watermark.  Returns true if the caller must call dat_srq_report_low() after it has
+ * dropped srq->lock.
+ */
 bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark)
 {
 	lockdep_assert_held(&srq->lock);
@@ -381,8 +387,8 @@ bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark)
 }
 
 /*
- * Arms the low watermark: one async event when fewer buffers are available; 0 disarms it.  Context:
- * any but hard interrupt.
+ * Arms the low watermark, which causes one async event when fewer buffers are available; 0 disarms
+ * the watermark.  Context: any but hard interrupt.
  */
 void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark)
 {
@@ -438,10 +444,10 @@ static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
 }
 
 /*
- * Changes the length of the ring, while messages may arrive.  The transport's SRQ keeps its size.
- * After an error nothing has changed.  May sleep.  Fails with -ENOSPC if more buffers are posted
- * than the new ring holds, with -EISCONN if the ring is broken, with -ESTALE if no ring with the
- * generation in @step is prepared, with -EINVAL if the prepared ring has another length.
+ * Changes the length of the ring.  Messages may arrive meanwhile.  The transport's SRQ keeps its
+ * size.  After an error nothing has changed.  May sleep.  Fails with -ENOSPC if more buffers are
+ * posted than the new ring holds, with -EISCONN if the ring is broken, with -ESTALE if no ring with
+ * the generation in @step is prepared, with -EINVAL if the prepared ring has another length.
  */
 int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 {

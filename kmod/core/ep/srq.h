@@ -15,22 +15,22 @@ struct dat_srq {
 	struct dat_pz		*pz;		/* held with dat_obj_use() */
 	u32			max_iov;	/* segments of a buffer */
 	struct dat_locked	locked;		/* charge of the transport's SRQ */
-	spinlock_t		lock;		/* ring to sge */
-	struct dat_epring	ring;		/* the owner may map it */
+	spinlock_t		lock;		/* lock of @ring to @sge */
+	struct dat_epring	ring;		/* memory that the owner may map */
 	struct dat_queue	q;		/* posted buffers */
 	u32			window;		/* buffers that the device holds; constant */
 	struct dat_slot		*slots;		/* @window records of posted buffers */
-	u32			*free;		/* stack: buffers complete in any order */
+	u32			*free;		/* stack of the indices of unused @slots */
 	u32			nfree;		/* number of entries of @free */
 	bool			live;		/* the transport accepts buffers */
 	u32			lost;		/* buffers that have completed without an event */
-	u32			low_watermark;	/* fewer buffers: an async event; 0: never */
+	u32			low_watermark;	/* threshold of the async event; 0: disarmed */
 	struct dat_wr		wr;		/* copy of the buffer that is being posted */
-	struct ib_sge		sge[DAT_MAX_SGE]; /* its segments */
-	/* Reports a device error, which may come in hard interrupt.  Not under @lock. */
+	struct ib_sge		sge[DAT_MAX_SGE]; /* segments of @wr */
+	/* Reports a device error, which may come in hard interrupt.  Not protected by @lock. */
 	struct work_struct	error_work;
 	struct dat_epring	next;		/* prepared ring, not in use yet; ia->resize_lock */
-	u32			generation;	/* of the ring prepared last; ia->resize_lock */
+	u32			generation;	/* latest prepared generation; ia->resize_lock */
 };
 
 DAT_OBJ_CAST(srq)

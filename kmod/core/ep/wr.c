@@ -7,12 +7,12 @@
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
 
-/* How to build the verbs work request for each opcode. */
+/* Parameters for building the verbs work request of each opcode. */
 static const struct wr_op {
 	enum ib_wr_opcode	opcode;
 	bool			rdma;		/* the request uses rkey and raddr */
 	bool			writes;		/* the request writes local memory */
-	/* if set, builds a request without segments; send_flags are already set */
+	/* builds a request without segments, after send_flags were set; or NULL */
 	int			(*build)(struct dat_conn *conn, union dat_send_wr *out);
 } wr_ops[DAT_KOP_LAST] = {
 	[DAT_OP_SEND]			= { IB_WR_SEND,		false,	false },
@@ -96,8 +96,8 @@ int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
 }
 
 /*
- * Converts the segments of ep->wr to SGEs.  Fails with -EMSGSIZE if they have more than @max_len
- * bytes, or with an error of dat_wr_to_sge().
+ * Converts the segments of ep->wr to SGEs.  Fails with -EMSGSIZE if the segments have more than
+ * @max_len bytes, or with an error of dat_wr_to_sge().
  */
 static int wr_resolve(struct dat_ep *ep, u32 max_sge, bool write, u32 max_len,
 		      struct ib_sge *sge, u32 *len)
@@ -150,9 +150,9 @@ static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct i
 }
 
 /*
- * Builds a verbs request from ep->wr, without next and wr_cqe.  @sge: room for
- * ep->attr.max_request_iov entries; @len: bytes of all segments.  dat_wr_error() converts an error
- * to a DTO status.
+ * Builds a verbs request from ep->wr; the caller sets next and wr_cqe.  @sge: room for
+ * ep->attr.max_request_iov entries; @len: bytes of all segments.  dat_wr_error() makes a DTO status
+ * of an error.
  */
 int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,
 		      u32 *len)
