@@ -4,10 +4,10 @@
  * Busy polling.  A thread that waits for an event in an EVD polls the CQs of the connections that
  * feed the EVD.  These connections need no interrupts meanwhile.
  *
- * A connection joins the round evd->busy.round of each EVD that it feeds.  It joins when its CQ has
- * notified, provided that threads poll all these EVDs.  The CQ is then not armed again, and a
- * thread that polls one of the EVDs takes completions from the CQ.  An idle connection is in no
- * round, so it costs a poll nothing.
+ * A connection joins the round evd->busy.round of each EVD that it feeds.  The connection joins
+ * when its CQ has notified, provided that threads poll all these EVDs.  The CQ is then not armed
+ * again, and a thread that polls one of the EVDs takes completions from the CQ.  An idle connection
+ * is in no round, so no poll looks at the connection.
  *
  * A connection leaves the rounds, and its CQ is armed again, in three cases: a thread is about to
  * sleep on one of the EVDs; busy_timer() finds that an EVD was not polled for BUSY_TICKS; or
@@ -24,7 +24,7 @@
 #include "core/ep/ep.h"
 #include "core/event/evd.h"
 
-#define BUSY_TICKS	2	/* polling has ended this many jiffies after the last poll */
+#define BUSY_TICKS	2	/* jiffies from the last poll to the end of polling */
 
 static bool busy_polled(const struct dat_busy *b)
 {
@@ -44,8 +44,8 @@ static int link_join(struct dat_round_link *link, struct dat_evd *evd)
 		return 0;
 	b = &evd->busy;
 	/*
-	 * A kernel consumer never sets b->on.  If another thread sets it at this moment, this
-	 * thread may miss the change: the CQ is then armed, which is harmless.
+	 * A kernel consumer never sets b->on.  If another thread sets b->on at this moment, this
+	 * thread may miss the change.  The CQ is then armed, which is harmless.
 	 */
 	if (!READ_ONCE(b->on))
 		return -EAGAIN;
@@ -60,7 +60,10 @@ static int link_join(struct dat_round_link *link, struct dat_evd *evd)
 	return ret;
 }
 
-/* Adds a connection to the rounds of its EVDs if threads poll all of these EVDs. */
+/*
+ * Adds a connection to the rounds of its EVDs if threads poll all of these EVDs.  Returns false if
+ * the caller must arm the CQ.  ep->lock is held.
+ */
 bool dat_busy_join_polled(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -99,6 +102,7 @@ static void busy_take(struct dat_conn *conn)
 		conn->busy_seen = true;
 }
 
+/* Removes a connection that had no completions since the last call; with @all, any connection. */
 static void busy_expire(struct dat_conn *conn, struct dat_ep *ep, bool all)
 {
 	spin_lock_bh(&ep->lock);
@@ -193,7 +197,7 @@ static bool busy_begin(struct dat_evd *evd)
 
 /*
  * Ends polling of an EVD, because its consumer needs notifications.  Context: any but hard
- * interrupt; no lock of this module held.
+ * interrupt; no spinlock of this module held.
  */
 void dat_busy_stop(struct dat_evd *evd)
 {
@@ -201,7 +205,7 @@ void dat_busy_stop(struct dat_evd *evd)
 
 	/*
 	 * Another dat_busy_stop() may have cleared b->on, but not emptied the round yet.  In that
-	 * case this call empties the round as well.
+	 * case this thread empties the round as well.
 	 */
 	if (!READ_ONCE(b->on) && !READ_ONCE(b->round.count))
 		return;
@@ -215,7 +219,7 @@ void dat_busy_stop(struct dat_evd *evd)
 /*
  * Takes completions of requests that were just posted.  Some devices complete a request in a
  * softirq that runs when ep->lock is released, just before this call.  Context: any but hard
- * interrupt; no lock of this module held.
+ * interrupt; no spinlock of this module held.
  */
 void dat_busy_posted(struct dat_ep *ep)
 {
@@ -241,10 +245,7 @@ static int busy_over(const struct dat_busy *b, u64 end)
 	return need_resched() || ktime_get_ns() >= end ? -EAGAIN : 0;
 }
 
-/*
- * Polls until the tail of the event ring is not @tail any more.  Fails with an errno of
- * dat_busy_poll().
- */
+/* Polls until the tail of the ring differs from @tail.  Fails with an errno of dat_busy_poll(). */
 static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 {
 	u64 end = spin_ns ? ktime_get_ns() + spin_ns : 0;
@@ -277,10 +278,10 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
  * the EVD has solicited connections and @spin_ns is 0, the call then polls for nothing else, so the
  * other connections of the EVD keep notifying.
  *
- * Context: may sleep; no lock of this module held.  Return: 0 if the EVD has events; -EAGAIN if no
- * event came in time; -EBUSY if the EVD cannot be polled because it has a CNO or a sleeping thread;
- * -ERESTARTNOHAND after a signal; -ESHUTDOWN if the EVD is shut down, because its events may have
- * been caused by the shutdown.
+ * Context: may sleep; no spinlock of this module held.  Return: 0 if the EVD has events; -EAGAIN if
+ * no event came in time; -EBUSY if the EVD cannot be polled because it has a CNO or a sleeping
+ * thread; -ERESTARTNOHAND after a signal; -ESHUTDOWN if the EVD is shut down, because its events
+ * may have been caused by the shutdown.
  */
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 {

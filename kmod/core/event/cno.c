@@ -28,8 +28,8 @@ struct dat_cno *dat_cno_create(struct dat_ia *ia)
 }
 
 /*
- * Triggers a CNO, because an event has been queued in the EVD with the user_data @evd, whose lock
- * is held.  cno->evd keeps the user_data of the EVD that triggered the CNO first, until a waiter
+ * Triggers a CNO after an event was queued.  @evd: user_data of the event's EVD, whose lock is
+ * held.  cno->evd keeps the user_data of the EVD that triggered the CNO first, until a waiter
  * consumes the trigger.  Other EVDs may have events as well, so the consumer must check all EVDs.
  */
 void dat_cno_trigger(struct dat_cno *cno, u64 evd)
@@ -40,17 +40,14 @@ void dat_cno_trigger(struct dat_cno *cno, u64 evd)
 		cno->evd = evd;
 	cno->last = evd;
 	cno->triggered = true;
-	/*
-	 * This wakes all threads in dat_cno_watch(), and one in dat_cno_wait(), which consumes the
-	 * trigger.
-	 */
+	/* Wake all threads in dat_cno_watch(), and one in dat_cno_wait() to consume the trigger. */
 	wake_up_poll(&cno->wq, EPOLLIN | EPOLLRDNORM);
 	spin_unlock_bh(&cno->lock);
 }
 
 /*
- * Forgets an EVD that leaves the CNO.  If it has triggered the CNO, the trigger stays, with
- * user_data 0.
+ * Forgets an EVD that leaves the CNO.  If the EVD has triggered the CNO, the trigger stays, with
+ * user_data 0.  Context: any but hard interrupt.
  */
 void dat_cno_forget(struct dat_cno *cno, u64 evd)
 {

@@ -16,7 +16,7 @@
 
 /*
  * Makes an EVD for @qlen events.  An EVD with DAT_STREAM_ASYNC gets async events only after
- * dat_ia_set_async_evd().  May sleep.
+ * dat_ia_set_async_evd().  May sleep.  Returns the EVD with a reference, or an ERR_PTR.
  */
 struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 user_data)
 {
@@ -66,8 +66,8 @@ void dat_evd_wake_waiters(struct dat_evd *evd)
 		dat_cno_trigger(evd->cno, evd->obj.user_data);
 	}
 	/*
-	 * evd_poll() joins the wait queue, then takes evd->lock and counts: this check needs no
-	 * barrier.
+	 * evd_poll() joins the wait queue, then takes evd->lock and counts the events, so this
+	 * check needs no barrier.
 	 */
 	if (waitqueue_active(&evd->poll))
 		wake_up_poll(&evd->poll, EPOLLIN | EPOLLRDNORM);
@@ -138,8 +138,8 @@ bool dat_evd_deliver(struct dat_evd *evd, const struct dat_eqe *eqe, bool notify
 }
 
 /*
- * Notifies the consumer of events that were queued without a notification, unless it has taken them
- * all.  Context: softirqs disabled; no evd->lock held.
+ * Notifies the consumer of events that were queued without a notification, unless the consumer has
+ * taken all events.  Context: softirqs disabled; no evd->lock held.
  */
 void dat_evd_notify(struct dat_evd *evd)
 {
@@ -165,8 +165,8 @@ bool dat_evd_offer_locked(struct dat_evd *evd, const struct dat_eqe *eqe)
 }
 
 /*
- * Queues an event and notifies the consumer, if the ring has room.  If not, returns false, and no
- * overflow is reported.  Context: any but hard interrupt.
+ * Queues an event and notifies the consumer, if the ring has room.  Otherwise returns false, and
+ * reports no overflow.  Context: any but hard interrupt.
  */
 bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
 {
@@ -179,8 +179,8 @@ bool dat_evd_offer(struct dat_evd *evd, const struct dat_eqe *eqe)
 }
 
 /*
- * Queues a software event.  Fails with -EINVAL if the EVD does not accept software events, with
- * -ENOSPC if the EVD is full.  This failure is not reported as an overflow.
+ * Queues a software event.  Fails with -EINVAL if the EVD does not accept software events, or with
+ * -ENOSPC if the EVD is full, which is not reported as an overflow.
  */
 int dat_evd_post(struct dat_evd *evd, u64 cookie)
 {
@@ -202,7 +202,7 @@ u32 dat_evd_count(struct dat_evd *evd)
 	return count;
 }
 
-/* Returns 1 if enough events are queued, 0 to sleep again, or an errno that ends the wait. */
+/* Returns 1 if enough events are queued, 0 if the wait goes on, or the errno that ends it. */
 static int evd_ready(struct dat_evd *evd)
 {
 	int ret = 0;
@@ -284,6 +284,11 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 	return ret > 0 ? 0 : ret;
 }
 
+/*
+ * Makes dat_evd_wait() fail with -ECANCELED, or work again.  evd->lock orders this against arriving
+ * events: a thread that has not found its events before @unwaitable is set gets -ECANCELED, even if
+ * the events arrive at the same time.  Context: any but hard interrupt; no spinlock held.
+ */
 void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 {
 	spin_lock_bh(&evd->lock);
@@ -291,11 +296,17 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 	if (unwaitable)
 		wake_up(&evd->wq);
 	spin_unlock_bh(&evd->lock);
-	/* A thread in dat_busy_poll() polls before it waits: end its poll. */
+	/* A thread that has not begun to wait may be in dat_busy_poll(): end the poll. */
 	if (unwaitable)
 		dat_busy_stop(evd);
 }
 
+/*
+ * Keeps events from triggering the CNO, or lets events trigger it again.  evd->lock orders this
+ * against arriving events: on a change to enabled, this function triggers the CNO for earlier
+ * events, and later events trigger it themselves.  Context: any but hard interrupt; no evd->lock
+ * held.
+ */
 void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 {
 	spin_lock_bh(&evd->lock);
@@ -308,8 +319,8 @@ void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 
 /*
  * Attaches @cno and returns the old CNO, for which the caller calls dat_obj_unuse().  If the EVD is
- * dead, its shutdown has already detached the CNO and nothing would release a new one.  Then @cno
- * is not attached, but returned.
+ * dead, its shutdown has already detached the CNO, and nothing would release a new one.  In that
+ * case the function does not attach @cno, and returns @cno.
  */
 static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 {
@@ -321,9 +332,9 @@ static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 }
 
 /*
- * Attaches a CNO, or NULL for none, in place of the old one.  An event that arrives during the
- * change triggers either of them.  May sleep.  Fails with -ENOENT if @cno or the EVD is being
- * freed.
+ * Replaces the CNO of an EVD by @cno, or by none if @cno is NULL.  An event that arrives during the
+ * change triggers the old CNO or the new one.  Context: may sleep; no spinlock held.  Fails with
+ * -ENOENT if @cno or the EVD is being freed.
  */
 int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 {
@@ -401,9 +412,9 @@ static int evd_step(struct dat_evd *evd, struct dat_slice *slots, u32 entries,
  * @step: step of the ring's replacement, or DAT_RING_AT_ONCE for all steps
  *
  * Context: may sleep.  Return: 0; -ENOMEM; -ENOSPC if more events are queued than the new ring
- * holds; -EBUSY if a thread waits for more events than that; -ESTALE if no ring with the generation
- * in @step is prepared; -EINVAL if the prepared ring has another length.  After an error nothing
- * has changed.
+ * holds; -EBUSY if a thread waits for more events than the new ring holds; -ESTALE if no ring with
+ * the generation in @step is prepared; -EINVAL if the prepared ring has another length.  After an
+ * error nothing has changed.
  */
 int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 {

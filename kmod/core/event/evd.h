@@ -22,14 +22,14 @@ struct dat_gate;
 /* Consumer notification object; its users are EVDs. */
 struct dat_cno {
 	struct dat_obj		obj;
-	spinlock_t		lock;		/* all members below */
-	wait_queue_head_t	wq;		/* of the threads that sleep on the CNO */
+	spinlock_t		lock;		/* lock of all members below */
+	wait_queue_head_t	wq;		/* threads that sleep on the CNO */
 	u32			waiters;	/* threads that wait to consume a trigger */
 	u32			generation;	/* number of triggers so far */
 	bool			triggered;	/* no waiter has consumed the trigger */
 	/*
-	 * user_data of the EVD that set @triggered, and of the EVD that triggered last; 0 if that
-	 * EVD has left.
+	 * @evd: user_data of the EVD that set @triggered.  @last: user_data of the EVD that
+	 * triggered the CNO last.  Each is 0 if that EVD has left the CNO.
 	 */
 	u64			evd;
 	u64			last;
@@ -62,8 +62,8 @@ struct dat_solicited_conn {
 /* Event dispatcher. */
 struct dat_evd {
 	struct dat_obj		obj;
-	u32			streams;	/* enum dat_stream bits that it accepts */
-	const struct dat_sink	*sink;		/* of the face that consumes the events; constant */
+	u32			streams;	/* enum dat_stream bits that the EVD accepts */
+	const struct dat_sink	*sink;		/* operations of the consumer's face; constant */
 	/*
 	 * Operations by which a kernel consumer limits the connection requests in the EVD, or NULL;
 	 * set before a listener uses the EVD.
@@ -71,12 +71,12 @@ struct dat_evd {
 	const struct dat_gate	*gate;
 	struct dat_busy		busy;		/* connections that are polled; has its own lock */
 	struct dat_round	solicited;	/* solicited connections; has its own lock */
-	spinlock_t		lock;		/* ring to overflowed */
+	spinlock_t		lock;		/* lock of @ring to @overflowed */
 	struct dat_evring	ring;
-	wait_queue_head_t	wq;		/* of the thread inside dat_evd_wait() */
+	wait_queue_head_t	wq;		/* the thread in dat_evd_wait() sleeps here */
 	bool			waiting;	/* a thread is inside dat_evd_wait() */
 	u32			threshold;	/* number of events that the thread waits for */
-	wait_queue_head_t	poll;		/* for poll() and epoll */
+	wait_queue_head_t	poll;		/* waiters in poll() and epoll */
 	/* CNO that an event triggers while @waiting is false; held with dat_obj_use(); or NULL. */
 	struct dat_cno		*cno;
 	bool			unwaitable;	/* dat_evd_wait() fails */
@@ -88,7 +88,7 @@ struct dat_evd {
 	 */
 	bool			overflowed;
 	struct dat_slice	next;		/* prepared ring, not in use yet; ia->resize_lock */
-	u32			generation;	/* of the ring prepared last; ia->resize_lock */
+	u32			generation;	/* latest prepared generation; ia->resize_lock */
 };
 
 DAT_OBJ_CAST(cno)
@@ -107,8 +107,7 @@ void dat_evd_wake_waiters(struct dat_evd *evd);
 
 /*
  * Returns the number of free entries of the ring.  If the result is @want or more, the true number
- * may be even higher, because this function then has not read the consumer's index.  evd->lock is
- * held.
+ * may be higher, because this function has not read the consumer's index.  evd->lock is held.
  */
 static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
 {
@@ -149,8 +148,8 @@ void dat_solicited_notify(struct dat_conn *conn);
 bool dat_solicited_look_all(struct dat_evd *evd);
 
 /*
- * Polls for unsolicited receives, which do not notify.  Most EVDs have no solicited connections, so
- * the call is usually skipped.  Returns true if a receive was found.
+ * Polls for unsolicited receives, which do not notify.  Inline, because most EVDs have no solicited
+ * connections.  Context: like dat_solicited_look_all().  Returns true if a receive was found.
  */
 static inline bool dat_solicited_look(struct dat_evd *evd)
 {

@@ -13,14 +13,15 @@ static struct dat_evd_status *evring_status(struct dat_evring *r)
 	return r->status.va;
 }
 
-/* Uses r->slots as the memory of the events, with room for @entries events. */
+/* Makes r->slots the memory of the events, with room for @entries events. */
 static void evring_use(struct dat_evring *r, u32 entries)
 {
 	r->events = r->slots.va;
-	WRITE_ONCE(r->entries, entries); /* queries read it without a lock */
+	WRITE_ONCE(r->entries, entries); /* queries read r->entries without a lock */
 	r->mask = entries - 1;
 }
 
+/* Allocates a ring for @entries events, a power of two.  May sleep. */
 int dat_evring_alloc(struct dat_ia *ia, struct dat_evring *r, u32 entries)
 {
 	u32 start = READ_ONCE(dat_ring_start);
@@ -58,6 +59,7 @@ void dat_evring_free(struct dat_evring *r)
 	dat_slice_free(&r->submit);
 }
 
+/* Counts an event that has found no room, and publishes the count.  evd->lock is held. */
 void dat_evring_drop(struct dat_evring *r)
 {
 	WRITE_ONCE(evring_status(r)->dropped, ++r->dropped);
@@ -86,7 +88,7 @@ void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 en
 void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		       u32 copied)
 {
-	/* The consumer may meanwhile have taken events after @copied: copy from its head on. */
+	/* The consumer may meanwhile have taken events after @copied: copy from r->head on. */
 	if (r->tail - copied > r->tail - r->head)
 		copied = r->head;
 	dat_evring_copy(r, slots, entries, copied, r->tail);

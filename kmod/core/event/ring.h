@@ -18,7 +18,7 @@ struct dat_evring {
 	struct dat_slice	submit;		/* struct dat_evd_head, which the process writes */
 	struct dat_slice	status;		/* struct dat_evd_status, which the driver writes */
 	struct dat_slice	slots;		/* memory of @events */
-	struct dat_eqe		*events;	/* which the driver writes */
+	struct dat_eqe		*events;	/* array that the driver writes */
 	u32			entries;	/* length of @events, a power of two */
 	u32			mask;		/* @entries - 1 */
 	u32			tail;		/* index of the next event to be written */

@@ -12,7 +12,7 @@ void dat_round_init(struct dat_round *r)
 	INIT_LIST_HEAD(&r->links);
 }
 
-/* Adds a link to a round, whose lock the caller holds. */
+/* Adds a link to a round.  ep->lock and the lock of the round are held. */
 void dat_round_join(struct dat_round *r, struct dat_round_link *link)
 {
 	lockdep_assert_held(&r->lock);
@@ -21,7 +21,7 @@ void dat_round_join(struct dat_round *r, struct dat_round_link *link)
 	link->round = r;
 }
 
-/* Removes a link from its round.  Returns false if the link is in no round. */
+/* Removes a link from its round.  Returns false if the link is in no round.  ep->lock is held. */
 bool dat_round_leave(struct dat_round_link *link)
 {
 	struct dat_round *r = link->round;
@@ -45,7 +45,7 @@ struct dat_conn *dat_round_turn(struct dat_round *r)
 	struct dat_round_link *link;
 	struct list_head *first;
 
-	/* The only connection needs no turn, so spare a polling thread the lock. */
+	/* A single connection needs no turn, so do not take the lock. */
 	if (READ_ONCE(r->count) == 1) {
 		first = READ_ONCE(r->links.next);
 		link = list_entry(first, struct dat_round_link, node);

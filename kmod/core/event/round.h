@@ -12,15 +12,15 @@ struct dat_conn;
 
 /* Connections of an EVD. */
 struct dat_round {
-	spinlock_t		lock;		/* links */
-	struct list_head	links;		/* struct dat_round_link */
-	u32			count;		/* of @links; may be read without @lock */
+	spinlock_t		lock;		/* lock of @links */
+	struct list_head	links;		/* list of struct dat_round_link */
+	u32			count;		/* length of @links; written under @lock */
 };
 
 /* Entry of a connection in a round. */
 struct dat_round_link {
-	struct list_head	node;		/* under round->lock */
-	struct dat_round	*round;		/* that has the entry, or NULL; under ep->lock */
+	struct list_head	node;		/* entry in round->links; round->lock */
+	struct dat_round	*round;		/* round of the entry, or NULL; ep->lock */
 	struct dat_conn		*conn;		/* constant */
 };
 

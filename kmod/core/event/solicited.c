@@ -47,8 +47,8 @@ static void sol_timer(struct timer_list *timer)
 }
 
 /*
- * Adds a solicited connection to the list that pollers of the EVD use; ignores others.  The
- * connection is established, and its early receives have been reported.  ep->lock is held.
+ * Adds a solicited connection to the list that pollers of the EVD use; ignores other connections.
+ * The connection is established, and its early receives have been reported.  ep->lock is held.
  */
 void dat_solicited_join(struct dat_conn *conn)
 {
@@ -68,7 +68,7 @@ void dat_solicited_join(struct dat_conn *conn)
 		mod_timer(&conn->sol.timer, jiffies + SOL_PERIOD);
 }
 
-/* Removes a closing connection from the list of its EVD, if it is there.  ep->lock is held. */
+/* Removes a closing connection from the list of its EVD, if any.  ep->lock is held. */
 void dat_solicited_leave(struct dat_conn *conn)
 {
 	lockdep_assert_held(&conn->ep->lock);
@@ -103,9 +103,9 @@ static int sol_look(struct dat_round *r, struct dat_conn *conn)
 }
 
 /*
- * Polls the solicited connections of an EVD for receives, up to the first that has any.  The next
- * call begins with the connection after that one.  Context: any but hard interrupt; no lock of this
- * module held.
+ * Polls the solicited connections of an EVD in turn, until one of them has receives.  The next call
+ * begins with the connection after that one.  Returns true if a receive was found.  Context: any
+ * but hard interrupt; no spinlock of this module held.
  */
 bool dat_solicited_look_all(struct dat_evd *evd)
 {
