@@ -36,7 +36,7 @@
 #include "core/xport.h"
 #include "lib/state.h"
 
-/* The completion of an invalidation unmaps all pages in one go, with softirqs disabled. */
+/* Limit of pages: the completion of an invalidation unmaps all of them with softirqs disabled. */
 #define FMR_MAX_PAGES	1024U
 
 enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
@@ -46,14 +46,14 @@ struct dat_fmr {
 	struct dat_lmr		*lmr;
 	struct scatterlist	*sg;		/* room for @max_pages entries */
 	u32			max_pages;
-	struct dat_kmem		mem;		/* of @sg; lmr->mem points here while bound */
+	struct dat_kmem		mem;		/* memory in @sg; lmr->mem points here if bound */
 	struct work_struct	renew_work;	/* replaces a registration whose state is unknown */
 
 	/* Protected by lmr->lock. */
 	enum fmr_state		state;
-	u32			pending;	/* entries that await dat_fmr_end() */
+	u32			pending;	/* number of entries that await dat_fmr_end() */
 	const struct dat_ep	*ep;		/* EP of the queued bind; never dereferenced */
-	bool			lost;		/* the bind failed, its invalidation is queued */
+	bool			lost;		/* bind failed, while its invalidation is queued */
 	bool			broken;		/* registration state unknown: @renew_work runs */
 	bool			registered;	/* false if @renew_work has failed */
 };
@@ -73,7 +73,7 @@ static void fmr_set_state(struct dat_lmr *lmr, enum fmr_state state)
 		lmr->fmr->state = state;
 }
 
-/* The device must have no access to the memory any more. */
+/* Releases the memory and makes the LMR FREE.  The device has no access to the memory any more. */
 static void fmr_release(struct dat_lmr *lmr)
 {
 	struct dat_fmr *fmr = lmr->fmr;
@@ -86,6 +86,7 @@ static void fmr_release(struct dat_lmr *lmr)
 	fmr_set_state(lmr, FMR_FREE);
 }
 
+/* Replaces a registration whose state is unknown, then releases the memory. */
 static void fmr_renew(struct work_struct *work)
 {
 	struct dat_fmr *fmr = container_of(work, struct dat_fmr, renew_work);
@@ -183,7 +184,8 @@ struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_da
  * then queues no entry, the caller must call dat_fmr_unclaim().
  *
  * Context: any but hard interrupt.  Return: the scatterlist, or an ERR_PTR: -EBUSY if the LMR is
- * not FREE; -ENOENT if it is being freed; -ENOMEM if renew_work could not make a new registration.
+ * not FREE; -ENOENT if the LMR is being freed; -ENOMEM if renew_work could not make a new
+ * registration.
  */
 struct scatterlist *dat_fmr_claim(struct dat_lmr *lmr, u32 *max)
 {
@@ -234,7 +236,8 @@ static int fmr_map(struct dat_lmr *lmr, u32 nents, u64 start, u32 priv, struct d
  * Binds the LMR to the memory in its scatterlist.  The LMR gets a new lmr_context and new keys.
  * Segments and peers refer to the first byte by the address @start.  After a success the caller
  * must call dat_fmr_queue() or dat_fmr_unclaim().  May sleep on some devices.  Fails with -EINVAL
- * if the memory has holes, with -E2BIG if it has too many pages, or with an error of the transport.
+ * if the memory has holes, with -E2BIG if the memory has too many pages, or with an error of
+ * lmr_map().
  */
 int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv)
 {
@@ -275,6 +278,7 @@ void dat_fmr_queue(struct dat_lmr *lmr, const struct dat_ep *ep)
 	spin_unlock_bh(&lmr->lock);
 }
 
+/* Undoes dat_fmr_queue(), because the entry could not be queued.  ep->lock is held. */
 void dat_fmr_unqueue(struct dat_lmr *lmr)
 {
 	struct dat_fmr *fmr = lmr->fmr;
@@ -286,9 +290,7 @@ void dat_fmr_unqueue(struct dat_lmr *lmr)
 	spin_unlock_bh(&lmr->lock);
 }
 
-/*
- * Undoes dat_fmr_claim(), and dat_fmr_bind() if the caller has called it.  The bind is in no queue.
- */
+/* Undoes dat_fmr_claim(), and dat_fmr_bind() if that was called.  The bind is in no queue. */
 void dat_fmr_unclaim(struct dat_lmr *lmr)
 {
 	spin_lock_bh(&lmr->lock);
@@ -325,8 +327,8 @@ int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 }
 
 /*
- * Returns the LMR of an FMR entry, or NULL for another entry.  The entry's use keeps the LMR until
- * dat_fmr_end().
+ * Returns the LMR of an FMR entry, or NULL for another entry.  The entry has a use of the LMR,
+ * which keeps the LMR until dat_fmr_end().
  */
 struct dat_lmr *dat_fmr_find(struct dat_ia *ia, const struct dat_wr *wr)
 {

@@ -11,8 +11,8 @@
 #include "core/mem/lmr.h"
 
 /*
- * Describes kernel memory by its pages.  The pages are not mapped for DMA yet.  @offset: offset of
- * the first byte in the first page.  Returns an ERR_PTR if memory is short.  May sleep.
+ * Makes a description of kernel memory from its pages, which are not mapped for DMA yet.  @offset:
+ * offset of the first byte in the first page.  Returns an ERR_PTR if memory is short.  May sleep.
  */
 struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **pages,
 				   u32 n, u32 offset, u64 length)
@@ -128,6 +128,10 @@ struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem)
 	return copy;
 }
 
+/*
+ * Undoes the DMA mapping, if the transport has made one, and frees the description of the memory.
+ * @mem may be NULL.  The caller keeps the device from being removed.  Does not sleep.
+ */
 void dat_kmem_free(struct dat_kmem *mem, struct dat_dev *dev)
 {
 	if (!mem)
@@ -173,9 +177,10 @@ static const struct dat_lmr_kind kmem_kind = {
 };
 
 /*
- * Registers memory of the kernel.  The ownership of @mem passes to this function, even if it fails.
- * Segments and peers refer to the first byte by the address @start.  May sleep.  Fails with -ENOENT
- * if the zone is being freed, or with an error of the transport's mem_map() or lmr_kernel().
+ * Registers memory of the kernel.  The ownership of @mem passes to this function, even if the
+ * function fails.  Segments and peers refer to the first byte by the address @start.  May sleep.
+ * Fails with -ENOENT if the zone is being freed, or with an error of the transport's mem_map() or
+ * lmr_kernel().
  */
 struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64 start,
 				    u64 length, u32 priv, u64 user_data)

@@ -35,7 +35,7 @@ static bool lmr_table_has(struct dat_ia *ia, u32 index)
 /*
  * Grows ia->lmrs until the table has an entry for @index.  The table never shrinks.  The new table
  * is allocated before lmr_lock is taken: the allocation may wait for another thread to free memory,
- * and a thread that frees an LMR takes lmr_lock, too.
+ * and a thread that frees an LMR also takes lmr_lock.
  */
 static int lmr_table_grow(struct dat_ia *ia, u32 index)
 {
@@ -68,7 +68,7 @@ void dat_lmr_init_ia(struct dat_ia *ia)
 	ida_init(&ia->lmr_ids);
 }
 
-/* The last reference to the IA has been dropped, so no lock is needed. */
+/* Frees the table of LMRs.  The last reference to the IA has been dropped, so no lock is needed. */
 void dat_lmr_release_ia(struct dat_ia *ia)
 {
 	kvfree(rcu_dereference_protected(ia->lmrs, true));
@@ -113,7 +113,7 @@ static void lmr_free_index(struct dat_lmr *lmr)
 	lmr->index = 0;
 }
 
-/* Gives an invalid LMR, whose range and keys are set, a new lmr_context.  Context: any. */
+/* Makes an LMR valid by a new lmr_context.  The range and the keys must be set.  Context: any. */
 void dat_lmr_open(struct dat_lmr *lmr)
 {
 	u32 gen = atomic_inc_return(&lmr->obj.ia->lmr_gen);
@@ -122,16 +122,16 @@ void dat_lmr_open(struct dat_lmr *lmr)
 	smp_store_release(&lmr->context, lmr->index | gen << DAT_LMR_INDEX_BITS);
 }
 
-/* Makes an LMR invalid.  A thread that has already found the LMR may still use range and keys. */
+/* Makes an LMR invalid.  A thread that has found the LMR may still use its range and keys. */
 void dat_lmr_close(struct dat_lmr *lmr)
 {
 	WRITE_ONCE(lmr->context, 0);
 }
 
 /*
- * Makes an LMR.  If param->length is 0, the LMR is invalid: its lmr_context is 0.  @pz is NULL for
- * the reserved LMR, which is valid in all zones.  May sleep.  Fails with -ENOENT if the zone is
- * being freed, or with an error of param->kind->attach().
+ * Makes an LMR.  If param->length is 0, the LMR is invalid, so its lmr_context is 0.  @pz is NULL
+ * for the reserved LMR, which is valid in all zones.  May sleep.  Returns the LMR with a reference.
+ * Fails with -ENOENT if the zone is being freed, or with an error of param->kind->attach().
  */
 struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
 			     const struct dat_lmr_param *param)
@@ -221,7 +221,7 @@ struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 pri
 	return dat_lmr_make(pz->obj.ia, pz, &param);
 }
 
-/* No registration: pz->dma_key gives access to all DMA addresses; see resolve() in wr.c. */
+/* Registers nothing: pz->dma_key gives access to all DMA addresses; see resolve() in wr.c. */
 static int reserved_attach(struct dat_lmr *lmr, const void *arg)
 {
 	return 0;
@@ -238,7 +238,7 @@ const struct dat_lmr_kind dat_lmr_reserved_kind = {
 };
 
 /*
- * Makes the reserved LMR, which covers all DMA addresses.  @ia is of a kernel consumer, whose
+ * Makes the reserved LMR, which covers all DMA addresses.  @ia belongs to a kernel consumer, whose
  * addresses are trusted.  May sleep.
  */
 struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data)
@@ -260,7 +260,7 @@ static void lmr_shutdown(struct dat_obj *obj)
 	lmr->kind->detach(lmr);
 	if (lmr->pz)
 		dat_obj_unuse(&lmr->pz->obj);
-	WRITE_ONCE(lmr->pz, NULL); /* readers with a reference compare it without a lock */
+	WRITE_ONCE(lmr->pz, NULL); /* readers compare lmr->pz without a lock */
 }
 
 static void lmr_release(struct dat_obj *obj)
@@ -272,10 +272,10 @@ static void lmr_release(struct dat_obj *obj)
 }
 
 /*
- * Syncs the caches for kernel memory: makes writes of the device visible to the CPU, or, without
- * @for_cpu, writes of the CPU to the device.  The caller keeps the device from being removed.
- * Context: any but hard interrupt.  Fails with -EACCES if @seg names no valid LMR or exceeds its
- * range.
+ * Syncs the caches for kernel memory.  With @for_cpu, makes writes of the device visible to the
+ * CPU; otherwise makes writes of the CPU visible to the device.  The caller keeps the device from
+ * being removed.  Context: any but hard interrupt.  Fails with -EACCES if @seg names no valid LMR
+ * or exceeds its range.
  */
 int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
 {

@@ -20,15 +20,15 @@ union dat_send_wr;
 struct dat_pz {
 	struct dat_obj		obj;		/* users: LMRs, RMRs, SRQs and EPs */
 	u32			dma_key;	/* lkey for segments of ia->reserved */
-	spinlock_t		rmr_lock;	/* windows */
-	struct rb_root		windows;	/* bindings in effect, by rkey; only with an rkey */
+	spinlock_t		rmr_lock;	/* lock of @windows */
+	struct rb_root		windows;	/* bindings in effect that have an rkey, by rkey */
 };
 
 /* Kernel memory that a device can access. */
 struct dat_kmem {
-	struct sg_table		sgt;		/* only DMA addresses if @foreign */
+	struct sg_table		sgt;		/* memory; DMA addresses only, if @foreign */
 	enum dma_data_direction	dir;
-	bool			mapped;		/* the driver has mapped @sgt, and unmaps it */
+	bool			mapped;		/* the transport has mapped @sgt */
 	bool			foreign;	/* the consumer maps the memory, and syncs caches */
 };
 
@@ -36,8 +36,8 @@ struct dat_kmem {
  * struct dat_lmr_kind - operations of a kind of LMR
  * @name: name in fdinfo
  * @attach: register the memory with the device and set the keys; may sleep
- * @detach: end the registration and release the memory; also called after @attach has failed; may
- *	sleep
+ * @detach: end the registration and release the memory; called even if @attach has failed;
+ *	idempotent; may sleep
  * @free: free the memory that lmr->fmr points to; optional
  * @pinned: flag: the LMR consists of pages of a process, pinned by the LMR and again by each
  *	binding of an RMR
@@ -84,13 +84,13 @@ struct dat_lmr {
 	u32			lkey;
 	u32			rkey;
 	struct dat_share	*share;
-	spinlock_t		lock;		/* mem, fmr */
+	spinlock_t		lock;		/* lock of @mem and @fmr */
 	struct dat_kmem		*mem;
 	struct dat_fmr		*fmr;
 };
 
 struct dat_lmr_table {
-	struct rcu_head		rcu;		/* frees the table after a longer one replaced it */
+	struct rcu_head		rcu;		/* for the free, once a longer table replaces it */
 	u32			size;
 	struct dat_lmr __rcu	*lmr[];		/* NULL for an unused index */
 };
@@ -132,7 +132,7 @@ static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u64 len)
 	return len <= lmr->length && addr - lmr->start <= lmr->length - len;
 }
 
-/* Returns the valid LMR with this lmr_context, or NULL.  Context: RCU, or softirqs disabled. */
+/* Returns the valid LMR with this lmr_context, or NULL.  Context: RCU or softirqs disabled. */
 static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 context)
 {
 	struct dat_lmr_table *table = rcu_dereference_check(ia->lmrs, rcu_read_lock_bh_held());

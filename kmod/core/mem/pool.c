@@ -27,10 +27,10 @@
 /* Pages that a process maps with one mmap() call. */
 struct dat_chunk {
 	struct dat_pool		*pool;
-	struct list_head	node;		/* in pool->chunks */
+	struct list_head	node;		/* entry in pool->chunks */
 	u32			id;		/* index in pool->ids */
 	struct dat_region	region;
-	u32			units;		/* of DAT_SLICE_UNIT bytes */
+	u32			units;		/* size of the chunk in units of DAT_SLICE_UNIT */
 	u32			free;		/* units that belong to no slice */
 	unsigned long		*taken;		/* bitmap of the units that belong to a slice */
 };
@@ -43,7 +43,7 @@ void dat_pool_init(struct dat_pool *pool, enum dat_map_kind kind)
 	xa_init_flags(&pool->ids, XA_FLAGS_ALLOC1);
 }
 
-/* All slices have been freed, and so all chunks are freed, too. */
+/* Frees a pool whose slices have been freed.  dat_slice_free() has freed the chunks as well. */
 void dat_pool_exit(struct dat_pool *pool)
 {
 	xa_destroy(&pool->ids);
@@ -65,7 +65,7 @@ static int chunk_alloc_pages(struct dat_chunk *c, size_t size)
 	return -ENOMEM;
 }
 
-/* Returns a new chunk with room for @size bytes.  The caller holds pool->lock. */
+/* Returns a new chunk with room for @size bytes, or an ERR_PTR.  pool->lock is held. */
 static struct dat_chunk *chunk_create(struct dat_pool *pool, size_t size)
 {
 	struct dat_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
@@ -98,7 +98,10 @@ err_free:
 	return ERR_PTR(-ENOMEM);
 }
 
-/* The caller holds pool->lock.  If a process still maps the chunk, the mapping keeps the pages. */
+/*
+ * Frees a chunk that has no slices.  If a process maps the chunk, the mapping keeps the pages.  The
+ * caller holds pool->lock.
+ */
 static void chunk_destroy(struct dat_chunk *c)
 {
 	c->pool->bytes -= dat_mmap_size(&c->region);
@@ -109,7 +112,10 @@ static void chunk_destroy(struct dat_chunk *c)
 	kfree(c);
 }
 
-/* Returns a chunk that has @n free units in a row, from *@at.  The caller holds pool->lock. */
+/*
+ * Returns a chunk that has @n free units in a row, and sets *@at to the first of these units.
+ * Makes a new chunk if necessary; may sleep.  The caller holds pool->lock.  Fails with -ENOMEM.
+ */
 static struct dat_chunk *pool_find(struct dat_pool *pool, u32 n, unsigned long *at)
 {
 	struct dat_chunk *c;
@@ -126,8 +132,9 @@ static struct dat_chunk *pool_find(struct dat_pool *pool, u32 n, unsigned long *
 }
 
 /*
- * Allocates zeroed memory that the process can map.  May sleep.  A caller passes SIZE_MAX if its
- * computation of the size overflowed.  A new chunk is charged to the caller's memory cgroup.
+ * Allocates zeroed memory that the process can map.  A new chunk is charged to the caller's memory
+ * cgroup.  May sleep.  Fails with -ENOMEM, also if @size is SIZE_MAX, which a caller passes if its
+ * computation of the size has overflowed.
  */
 int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice)
 {
@@ -158,7 +165,7 @@ int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice)
 	return 0;
 }
 
-/* Frees the memory of @slice, which may be empty, and is empty on return.  May sleep. */
+/* Frees the memory of a slice.  @slice may be empty, and is empty on return.  May sleep. */
 void dat_slice_free(struct dat_slice *slice)
 {
 	u32 n = DIV_ROUND_UP(slice->size, DAT_SLICE_UNIT);
@@ -178,7 +185,7 @@ void dat_slice_free(struct dat_slice *slice)
 	*slice = (struct dat_slice) {};
 }
 
-/* The mmap() offset of the slice's chunk. */
+/* Returns the mmap() offset of the slice's chunk. */
 u64 dat_slice_offset(const struct dat_slice *slice)
 {
 	return dat_mmap_place(slice->chunk->id, slice->chunk->pool->kind);
@@ -190,8 +197,8 @@ u64 dat_slice_map_size(const struct dat_slice *slice)
 }
 
 /*
- * Maps a chunk into a process.  @id is untrusted.  Context: mmap_lock held.  Fails with -ENOENT if
- * the pool has no such chunk, or with an error of dat_region_map().
+ * Maps a chunk into a process.  @id comes from user space.  Context: mmap_lock held.  Fails with
+ * -ENOENT if the pool has no such chunk, or with an error of dat_region_map().
  */
 int dat_pool_map(struct dat_pool *pool, u32 id, struct vm_area_struct *vma)
 {
@@ -206,7 +213,7 @@ int dat_pool_map(struct dat_pool *pool, u32 id, struct vm_area_struct *vma)
 	return ret;
 }
 
-/* Fields of an fdinfo line. */
+/* Writes the fields of the pool's line in fdinfo. */
 void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
 {
 	struct dat_chunk *c;
@@ -221,9 +228,9 @@ void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
 
 /*
  * Begins a step in the replacement of a ring.  @next: memory of the prepared ring, or empty.
- * @generation: of the ring that was prepared last; PREPARE increments it and stores it in @step.
- * Context: ia->resize_lock held.  Fails with -ESTALE if @step commits or cancels a generation that
- * is not prepared.
+ * @generation: generation of the ring that was prepared last; PREPARE increments the generation and
+ * stores it in @step.  Context: ia->resize_lock held.  Fails with -ESTALE if @step commits or
+ * cancels a generation that is not prepared.
  */
 int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step)
 {

@@ -27,11 +27,11 @@ enum dat_map_kind {
 
 /* All chunks of one kind that an IA has. */
 struct dat_pool {
-	struct mutex		lock;		/* all members below, and the chunks */
+	struct mutex		lock;		/* lock of all members below, and of the chunks */
 	enum dat_map_kind	kind;		/* constant */
-	struct list_head	chunks;		/* the newest first */
+	struct list_head	chunks;		/* newest chunk first */
 	struct xarray		ids;		/* the same chunks, by id */
-	u32			next_id;	/* where the search for a free id begins */
+	u32			next_id;	/* start of the search for a free id */
 	size_t			bytes;		/* total size of all chunks */
 	size_t			used;		/* total size of all slices */
 };
@@ -60,13 +60,13 @@ struct dat_step {
 	u32			generation;	/* output of PREPARE, input of COMMIT and CANCEL */
 };
 
-/* The step allocates a new ring. */
+/* Returns true if the step allocates a new ring. */
 static inline bool dat_step_makes(const struct dat_step *step)
 {
 	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_PREPARE;
 }
 
-/* The step puts the new ring into use. */
+/* Returns true if the step puts the new ring into use. */
 static inline bool dat_step_uses(const struct dat_step *step)
 {
 	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_COMMIT;

@@ -21,7 +21,7 @@
 #include "core/mem/rmr.h"
 #include "core/trace.h"
 
-/* Each prepared binding has a registration, but the rdma cgroup charges only for the RMR itself. */
+/* Limit of prepared bindings: each has a registration, but only the RMR is charged to a cgroup. */
 #define RMR_MAX_PREPARED	64
 
 /*
@@ -48,7 +48,7 @@ static void bindings_free(struct list_head *list)
 		dat_binding_free(b);
 }
 
-/* DAT_PRIV_REMOTE_READ needs no check, because every LMR allows local read. */
+/* Checks zone, range and privileges.  REMOTE_READ needs no check: all LMRs allow local reads. */
 static int binding_check(const struct dat_rmr *rmr, const struct dat_lmr *lmr, u32 priv,
 			 u64 addr, u64 length)
 {
@@ -66,7 +66,7 @@ static int binding_make(struct dat_binding *b)
 {
 	struct dat_lmr *lmr = b->lmr;
 
-	/* A binding of kernel memory pins no pages, so it must keep the LMR from being freed. */
+	/* A binding of kernel memory pins no pages: keep the LMR from being freed instead. */
 	if (!lmr->kind->pinned) {
 		if (dat_obj_use(&lmr->obj))
 			return -ENOENT;
@@ -82,9 +82,9 @@ static int binding_make(struct dat_binding *b)
 }
 
 /*
- * Adds a binding to rmr->prepared.  From then on an entry in a send queue may carry out and free
- * the binding.  Fails with -ENOENT if the RMR is shut down, with -ENOMEM if it has RMR_MAX_PREPARED
- * bindings.
+ * Adds a binding to rmr->prepared.  After a success an entry in a send queue may carry out and free
+ * the binding.  Fails with -ENOENT if the RMR is shut down, with -ENOMEM if the RMR has
+ * RMR_MAX_PREPARED bindings.
  */
 static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 {
@@ -131,7 +131,7 @@ static void rmr_purge_work(struct work_struct *work)
 	rmr_purge(container_of(work, struct dat_rmr, purge_work));
 }
 
-/* Creates an RMR.  @user_data: value of the field owner in events of its binds.  May sleep. */
+/* Creates an RMR.  @user_data: value of dat_eqe.owner in events of its binds.  May sleep. */
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
 {
 	struct dat_rmr *rmr = dat_obj_alloc(pz->obj.ia, DAT_OBJ_RMR, user_data);
@@ -228,7 +228,7 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 	return NULL;
 }
 
-/* Freeing a binding may sleep, so purge_work frees it later. */
+/* Drops a prepared binding.  A free of the binding may sleep, so purge_work frees it later. */
 static void rmr_forget(struct dat_rmr *rmr, struct dat_binding *b)
 {
 	lockdep_assert_held(&rmr->lock);
@@ -291,7 +291,10 @@ static struct dat_binding *window_find(struct dat_pz *pz, u32 rkey)
 	return node ? rb_entry(node, struct dat_binding, in_pz) : NULL;
 }
 
-/* Makes @b, which may be NULL, the binding in effect.  Returns the previous binding. */
+/*
+ * Makes @b the binding in effect, or none if @b is NULL.  Returns the previous binding.
+ * pz->rmr_lock and rmr->lock are held; a reader of rmr->bound needs only one of them.
+ */
 static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
 					struct dat_binding *b)
 {
@@ -346,7 +349,8 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 
 /*
  * Ends a binding whose rkey the device has invalidated.  The use of the LMR ends at once;
- * purge_work frees the rest later.
+ * purge_work frees the rest later.  dat_obj_unuse() does not sleep here, because the binding keeps
+ * a reference to the LMR.  pz->rmr_lock is held.
  */
 static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 {

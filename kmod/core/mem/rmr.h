@@ -48,11 +48,11 @@ struct dat_binding {
 struct dat_rmr {
 	struct dat_obj		obj;
 	struct dat_pz		*pz;		/* held with dat_obj_use() */
-	spinlock_t		lock;		/* bound to dead */
-	struct dat_binding	*bound;		/* in effect; writers hold pz->rmr_lock, too */
-	struct list_head	prepared;	/* wait for a queue entry or @purge_work */
+	spinlock_t		lock;		/* lock of @bound to @dead */
+	struct dat_binding	*bound;		/* binding in effect, or NULL; see rmr_exchange() */
+	struct list_head	prepared;	/* bindings that await an entry or @purge_work */
 	u32			nprepared;
-	u32			ticket;		/* of the binding that was prepared last */
+	u32			ticket;		/* ticket of the binding that was prepared last */
 	bool			dead;		/* the RMR is shut down */
 	struct work_struct	purge_work;	/* frees dropped bindings, whose ticket is 0 */
 };

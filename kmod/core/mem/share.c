@@ -45,8 +45,8 @@ struct share_id {
 
 /* A name in use, and its memory. */
 struct dat_share {
-	struct rhash_head	node;		/* in shares; under share_lock */
-	unsigned int		users;		/* LMRs with this name; under share_lock */
+	struct rhash_head	node;		/* entry in shares; share_lock */
+	unsigned int		users;		/* number of LMRs with this name; share_lock */
 	struct share_key	key;
 	struct share_id		id;		/* id.path has a reference */
 };
@@ -58,13 +58,16 @@ static const struct rhashtable_params share_params = {
 	.automatic_shrinking	= true,
 };
 
-/* The offset in the file of the byte at @at, in units of PAGE_SIZE. */
+/* Returns the offset in the file of the byte at @at, in units of PAGE_SIZE. */
 static pgoff_t share_pgoff(const struct vm_area_struct *vma, u64 at)
 {
 	return vma->vm_pgoff + ((at - vma->vm_start) >> PAGE_SHIFT);
 }
 
-/* A regular file only: a device may show different memory through the same inode. */
+/*
+ * Returns true for a shared mapping of a regular file.  An inode of a device is not enough, because
+ * the device may show different memory through it.
+ */
 static bool share_good(const struct vm_area_struct *vma)
 {
 	return vma && vma->vm_file && vma->vm_flags & VM_SHARED &&
@@ -72,8 +75,8 @@ static bool share_good(const struct vm_area_struct *vma)
 }
 
 /*
- * Succeeds, and sets *@id, if the range is a shared mapping of one contiguous range of a regular
- * file.
+ * Returns true and sets *@id if the range is a shared mapping of one contiguous range of a regular
+ * file.  mmap_lock is held.
  */
 static bool share_identify_locked(struct mm_struct *mm, u64 start, u64 length,
 				  struct share_id *id)
@@ -123,8 +126,8 @@ static bool share_is(const struct dat_share *share, const struct share_id *id)
 }
 
 /*
- * Adds a user to the name in spare->key.  Inserts @spare if the name is not in use.  Fails with
- * -EEXIST if the name refers to other memory than @id.
+ * Adds an LMR to the users of the name in spare->key.  Inserts @spare if the name is not in use.
+ * Fails with -EEXIST if the name refers to other memory than @id.
  */
 static struct dat_share *share_use(const struct share_id *id, struct dat_share *spare)
 {
@@ -185,6 +188,7 @@ struct dat_share *dat_share_get(const struct dat_ia *ia, u64 start, u64 length,
 	return share;
 }
 
+/* Ends the use of a name by an LMR.  The last put frees the name.  Takes the mutex share_lock. */
 void dat_share_put(struct dat_share *share)
 {
 	mutex_lock(&share_lock);
