@@ -10,8 +10,8 @@
 #include <rdma/dat_ioctl.h>
 
 /*
- * Queues of an open file: the default, and the largest number that a process can ask for.  The
- * latter suffices for both queues of 65,536 EPs and for 65,536 SRQs.
+ * Numbers of queues of an open file: the default, and the largest number that a process can
+ * request.  The largest number suffices for both queues of 65,536 EPs and for 65,536 SRQs.
  */
 #define DAT_QUEUES_DEFAULT	32768
 #define DAT_QUEUES_LIMIT	196608

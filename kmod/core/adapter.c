@@ -37,7 +37,10 @@ void dat_dev_put(struct dat_dev *dev)
 	kref_put(&dev->ref, dev_release);
 }
 
-/* Every port has the name "<device>:<port>", and port 1 also the name "<device>". */
+/*
+ * Returns true if @name is a name of the port.  Every port has the name "<device>:<port>"; port 1
+ * also has the name "<device>".
+ */
 static bool dev_port_matches(const struct dat_dev *dev, u32 port, const char *name)
 {
 	char device[DAT_NAME_SIZE], full[DAT_NAME_SIZE + sizeof(":4294967295")];
@@ -79,8 +82,9 @@ static struct dat_dev *dev_find(const char *name, struct net *net, u32 *port)
 }
 
 /*
- * Returns the device with a reference, and sets *@port.  Fails with -ENOENT if no port visible from
- * @net has the name, with -EOPNOTSUPP if DAT does not support the driver.
+ * Finds a port by its name.  Returns the device of the port with a reference, and sets *@port.
+ * Takes dat_dev_lock.  Fails with -ENOENT if no port visible from @net has the name, with
+ * -EOPNOTSUPP if DAT does not support the driver of the device.
  */
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 {
@@ -94,7 +98,7 @@ struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 	return found;
 }
 
-/* Queries an adapter without opening it.  After an error the results are unchanged. */
+/* Queries an adapter that need not be open.  Fails like dat_dev_find(), without results. */
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 		  struct dat_port *port)
 {
@@ -111,7 +115,10 @@ int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 	return PTR_ERR_OR_ZERO(dev);
 }
 
-/* Returns the next adapter after @cursor that can be opened from @net, or NULL. */
+/*
+ * Finds the next adapter after *@cursor that can be opened from @net.  Updates *@cursor, sets
+ * *@port and returns the device.  Returns NULL if there is no such adapter.
+ */
 static struct dat_dev *dev_next(struct net *net, u64 *cursor, u32 *port)
 {
 	struct dat_dev *dev;
@@ -137,8 +144,8 @@ static struct dat_dev *dev_next(struct net *net, u64 *cursor, u32 *port)
 }
 
 /*
- * Enumerates the adapters that can be opened from @net.  @cursor: 0 for the first one; updated for
- * the next call.  Fails with -ENOENT if there are no more.
+ * Enumerates the adapters that can be opened from @net.  @cursor: 0 in the first call; updated for
+ * the next call.  May sleep.  Fails with -ENOENT if there is no further adapter.
  */
 int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active)
 {
@@ -181,10 +188,11 @@ static void dev_show_ia(struct seq_file *m, const struct dat_ia *ia)
 }
 
 /*
- * Writes a line to fdinfo for each adapter that can be opened from @net, or only for that of @ia.
+ * Writes to fdinfo a line for the adapter of @ia.  If @ia is NULL, writes a line for each adapter
+ * that can be opened from @net.
  *
- * Any process may open the device and read this, as often as it likes.  So this does not query
- * ports, which may wait for the firmware, and holds dat_dev_lock only to find one adapter.
+ * Any process may open /dev/dat and read fdinfo, as often as it likes.  So this function does not
+ * query ports, because a query may wait for the firmware.  It holds dat_dev_lock only for a search.
  */
 void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
 {
@@ -213,7 +221,10 @@ void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
 	}
 }
 
-/* Returns false if the device is being removed. */
+/*
+ * Adds an IA to the IAs of a device, so that a removal of the device finds the IA.  Takes
+ * dat_dev_lock.  Returns false if the device is being removed.
+ */
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia)
 {
 	bool alive;
@@ -226,6 +237,10 @@ bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia)
 	return alive;
 }
 
+/*
+ * Undoes dat_dev_attach(); idempotent.  Takes dat_dev_lock, the outermost lock, so the caller must
+ * hold no lock of dat.h.
+ */
 void dat_dev_detach(struct dat_ia *ia)
 {
 	mutex_lock(&dat_dev_lock);
@@ -262,7 +277,7 @@ static bool dev_alloc_stats(struct dat_dev *dev)
 /*
  * Allocates a device, which the transport fills in and passes to dat_dev_register() or
  * dat_dev_put().  @nports: 0 for an InfiniBand switch.  @usable: DAT supports the driver.  May
- * sleep.
+ * sleep.  Returns NULL if memory is short.
  */
 struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool usable)
 {
@@ -294,6 +309,7 @@ void dat_dev_register(struct dat_dev *dev)
 	mutex_unlock(&dat_dev_lock);
 }
 
+/* Detaches the first IA of a device and returns it with a reference, or returns NULL. */
 static struct dat_ia *dev_first_ia(struct dat_dev *dev)
 {
 	struct dat_ia *ia;
@@ -309,8 +325,8 @@ static struct dat_ia *dev_first_ia(struct dat_dev *dev)
 }
 
 /*
- * Keeps dat_ia_pin_begin() from starting registrations, because a shutdown waits for those in
- * progress.
+ * Sets ia->closing in all IAs of a device, so that dat_ia_pin_begin() starts no more registrations.
+ * The shutdown of an IA would have to wait for these registrations.
  */
 static void dev_close_ias(struct dat_dev *dev)
 {
@@ -324,7 +340,8 @@ static void dev_close_ias(struct dat_dev *dev)
 
 /*
  * Removes a device and drops the transport's reference.  Sends a catastrophic async event to every
- * consumer and shuts down all IAs of the device.  Sleeps.  On return no connection uses the device.
+ * consumer and shuts down all IAs of the device.  On return no connection uses the device.
+ * Context: sleeps; no lock of this module held.
  */
 void dat_dev_unregister(struct dat_dev *dev)
 {

@@ -34,8 +34,8 @@ static inline void dat_addr_set_port(struct sockaddr_storage *ss, u16 port)
 }
 
 /*
- * Returns the rdma_cm port for a connection qualifier.  One above 65535 maps to a port from 33534
- * to 65534, as in OFED's uDAPL, so that programs of both can connect to each other.
+ * Returns the rdma_cm port for a connection qualifier.  A qualifier above 65535 maps to a port from
+ * 33534 to 65534, as in OFED's uDAPL, so that programs of both can connect to each other.
  */
 static inline u16 dat_qual_port(u64 qual)
 {

@@ -28,10 +28,10 @@ int __init dat_core_init(void)
 	if (!dat_wq)
 		return -ENOMEM;
 	/*
-	 * Work items of dat_close_wq wait for devices and for work items of dat_wq.  So they need a
-	 * workqueue of their own.  Its bound keeps the teardowns of a process with thousands of
-	 * connections from taking all processors.  A teardown that waits for a peer, or for a time,
-	 * queues its work item again instead of sleeping in one of the places.
+	 * Work items of dat_close_wq wait for devices and for work items of dat_wq, so they need a
+	 * workqueue of their own.  The limit CLOSES keeps the teardowns of a process with thousands
+	 * of connections from taking all processors.  A teardown that waits for a peer, or for a
+	 * time, queues its work item again with a delay instead of sleeping.
 	 */
 	dat_close_wq = alloc_workqueue("dat-close", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS,
 				       CLOSES);

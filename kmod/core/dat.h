@@ -25,7 +25,8 @@
  *
  * The teardown of an object has two steps.  shutdown() releases all device resources that the
  * object holds.  shutdown() is idempotent, because a free, the close of the IA and the removal of
- * the device each call it.  release() runs when the last reference is dropped, and frees memory.
+ * the device each call shutdown().  release() runs when the last reference is dropped, and frees
+ * memory.
  *
  * Locks, outer to inner:
  *
@@ -38,8 +39,8 @@
  *   ia->resize_lock       mutex; replacements of rings
  *   verbs_pz->reg_lock    mutex of the verbs transport: connection that registers memory
  *   psp->lock             mutex; EVD of a listener
- *   request lock          ops->request_lock(); the transport holds it, or a similar lock of a
- *                         connection, around event handlers, which never take ia->sem
+ *   request lock          ops->request_lock(), or the transport's lock of a connection; held around
+ *                         event handlers of the transport, which never take ia->sem
  *   ep->lock              BH spinlock; a thread never holds two of them
  *   srq->lock             BH spinlock
  *   pz->rmr_lock          BH spinlock
@@ -92,79 +93,72 @@ struct poll_table_struct;
 struct rdma_cgroup;
 struct rdmacg_device;
 
-/*
- * An RDMA device.  Members other than @ref, @node, @ias and @ending are constant once it is
- * registered.
- */
+/* An RDMA device.  After dat_dev_register() only @ref, @node, @ias and @ending change. */
 struct dat_dev {
-	struct kref			ref;	/* one of the transport, and one of each IA */
+	struct kref			ref;	/* held by the transport and by each IA */
 	const struct dat_xport_ops	*ops;
 	/*
-	 * Private data of the transport; valid until dat_dev_unregister() returns, so a thread that
-	 * has locked an IA of the device with dat_ia_lock_live() may use it.
+	 * Private data of the transport.  The data is valid until dat_dev_unregister() returns, so
+	 * a thread that has locked an IA of the device with dat_ia_lock_live() may use the data.
 	 */
 	void				*priv;
-	struct rdmacg_device		*cg;	/* as the rdma cgroup knows it; valid like @priv */
+	struct rdmacg_device		*cg;	/* rdma cgroup's device; valid as long as @priv */
 	u32				nports;	/* ports are numbered from 1 */
 	bool				usable;	/* DAT supports the driver of the device */
 	unsigned long			quirks;	/* enum dat_quirk bits */
 	struct dat_limits		limits;
-	u32				serial;	/* of the registration, counted from 1 */
-	struct list_head		node;	/* in the list of devices; dat_dev_lock */
+	u32				serial;	/* number of the registration, from 1 on */
+	struct list_head		node;	/* entry in the list of devices; dat_dev_lock */
 	struct list_head		ias;	/* open IAs; dat_dev_lock */
-	/* Connections that have left their EP, until dat_conn_gone(). */
+	/* Number of connections that have left their EP and wait for dat_conn_gone(). */
 	atomic_t			ending;
-	struct dat_stats __percpu	*stats[]; /* per port, from port 1 on */
+	struct dat_stats __percpu	*stats[]; /* counters of each port; [0]: port 1 */
 };
 
 /* Interface adapter: one opening of one port. */
 struct dat_ia {
-	struct kref		ref;		/* one of the opener, and one of each object */
+	struct kref		ref;		/* held by the opener and by each object */
 	struct dat_dev		*dev;
-	char			name[DAT_NAME_SIZE];	/* as passed to dat_ia_open() */
+	char			name[DAT_NAME_SIZE];	/* name that was passed to dat_ia_open() */
 	u32			port;
 	struct dat_stats __percpu *stats;	/* counters of the port */
-	struct net		*net;		/* of the opener */
-	struct list_head	node;		/* in dev->ias; dat_dev_lock */
-	/*
-	 * A call that uses the device holds it for reading, a shutdown for writing; see the top of
-	 * this file.
-	 */
+	struct net		*net;		/* network namespace of the opener */
+	struct list_head	node;		/* entry in dev->ias; dat_dev_lock */
+	/* A call that uses the device holds @sem for reading, a shutdown holds it for writing. */
 	struct rw_semaphore	sem;
-	/*
-	 * The IA is shut down: no object may be published.  Written under @sem and xa_lock(&objs).
-	 */
+	/* No object may be published any more.  Written under both @sem and xa_lock(&objs). */
 	bool			dead;
-	/* A shutdown waits for @sem: a thread that sleeps with @sem held must return.  No lock. */
+	/* A shutdown waits for @sem, so sleepers that hold @sem must return.  Needs no lock. */
 	bool			closing;
 	/*
-	 * Registrations of user memory in progress, which do not hold @sem.  None begins after
-	 * @closing is set.  A shutdown waits until this is 0, then takes @sem.
+	 * Number of registrations of user memory in progress.  A registration does not hold @sem,
+	 * and none begins after @closing is set.  A shutdown waits for 0, then takes @sem.
 	 */
 	atomic_t		pinning;
 	/*
 	 * A poller thread polls the doorbells, so producers need not kick the queues, except for
-	 * receives over iWARP.  The poller thread writes it; read under the lock of a queue.
+	 * receives over iWARP.  Written by the poller thread without a lock; the pump reads
+	 * @watched under the lock of a queue.
 	 */
 	bool			watched;
-	struct mutex		resize_lock;	/* prepared rings; held while one is put into use */
+	struct mutex		resize_lock;	/* held while a ring is prepared or put into use */
 	struct dat_pool		submit_pool;	/* ring parts that the consumer writes */
 	struct dat_pool		status_pool;	/* ring parts that the driver writes */
 	struct xarray		objs;		/* all objects, by id */
-	u32			next_id;	/* where the search for a free id begins; xa_lock */
-	atomic_t		id_rounds;	/* times that @next_id has wrapped */
-	const struct dat_face	*face;		/* that has opened the IA; constant */
-	spinlock_t		lmr_lock;	/* changes of lmrs */
+	u32			next_id;	/* start of the search for a free id; xa_lock */
+	atomic_t		id_rounds;	/* number of wraps of @next_id */
+	const struct dat_face	*face;		/* face that has opened the IA; constant */
+	spinlock_t		lmr_lock;	/* lock for changes of @lmrs */
 	struct ida		lmr_ids;	/* LMR indices: the low bits of an lmr_context */
-	struct dat_lmr_table __rcu *lmrs;	/* by index; NULL before the first LMR */
+	struct dat_lmr_table __rcu *lmrs;	/* LMRs by index; NULL before the first LMR */
 	atomic_t		lmr_gen;	/* generation of the newest lmr_context */
-	struct dat_lmr		*reserved;	/* covers all memory, freed last; or NULL */
-	struct dat_evd		*async_evd;	/* or NULL; set once; reference held */
-	u64			user_data;	/* owner field of events about the IA itself */
+	struct dat_lmr		*reserved;	/* LMR that covers all memory, or NULL */
+	struct dat_evd		*async_evd;	/* async EVD, or NULL; set once; reference held */
+	u64			user_data;	/* dat_eqe.owner of events about the IA itself */
 	u32			msg_max;	/* largest message of the port, in bytes */
-	u32			mtu;		/* as in struct dat_port, at the open */
+	u32			mtu;		/* dat_port.mtu when the IA was opened */
 	bool			iwarp;
-	struct rdma_cgroup	*cg;		/* to which the open IA is charged */
+	struct rdma_cgroup	*cg;		/* cgroup that is charged for the open IA */
 };
 
 /* Common first member of all objects. */
@@ -172,25 +166,26 @@ struct dat_obj {
 	enum dat_obj_type	type;
 	u32			id;		/* index in ia->objs */
 	struct kref		ref;		/* the last put frees the memory */
-	atomic_t		users;		/* dat_obj_use() calls; -1: a free has succeeded */
+	atomic_t		users;		/* number of uses; -1: a free has succeeded */
 	struct dat_ia		*ia;		/* reference held */
-	u64			user_data;	/* owner field of the object's events */
+	u64			user_data;	/* dat_eqe.owner of the object's events */
 	bool			published;	/* visible to lookups; stays set after a free */
-	void			*priv;		/* face's data, for face->release() */
-	u64			context;	/* that a kernel consumer has set, or 0 */
-	u32			round;		/* ia->id_rounds when the object got its id */
-	struct rdma_cgroup	*cg;		/* to which the object is charged, or NULL */
-	struct rcu_head		rcu;		/* lookups by id run under RCU */
+	void			*priv;		/* private data of the face */
+	u64			context;	/* value that a kernel consumer has set, or 0 */
+	u32			round;		/* ia->id_rounds at the allocation of @id */
+	struct rdma_cgroup	*cg;		/* cgroup that is charged for the object, or NULL */
+	struct rcu_head		rcu;		/* for the free: lookups by id run under RCU */
 };
 
 /**
  * struct dat_obj_ops - operations of an object type
  * @name: name of the type in fdinfo
- * @size: bytes of the structure
+ * @size: size of the structure in bytes
  * @charge: flag: each object is charged to the rdma cgroup as an hca_object
  * @may_free: commit to the free of the object and return 0, or return an error that forbids the
  *	free; optional
- * @begin_shutdown: start the slow part of @shutdown and do not wait for its end; optional
+ * @begin_shutdown: start the slow part of @shutdown without waiting for the end of that part;
+ *	optional
  * @shutdown: release all device resources that the object holds; idempotent; may sleep
  * @release: free the memory that the structure points to, but not the structure; may sleep;
  *	optional
@@ -231,7 +226,7 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool 
 void dat_dev_register(struct dat_dev *dev);
 void dat_dev_unregister(struct dat_dev *dev);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);
-/* fdinfo shows these in octal, so that no value has a blank. */
+/* Characters that fdinfo shows in octal, so that no value contains a blank. */
 #define DAT_SHOW_OCTAL	" \t\n\\"
 
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
@@ -280,7 +275,7 @@ void dat_obj_shutdown(struct dat_obj *obj);
 const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj);
 bool dat_obj_type_known(u32 type);
 
-/* A free has succeeded.  No event about the object may be queued from then on. */
+/* Returns true once a free has begun.  No event about the object may be queued any more. */
 static inline bool dat_obj_dying(const struct dat_obj *obj)
 {
 	return atomic_read(&obj->users) < 0;

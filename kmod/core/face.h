@@ -3,8 +3,8 @@
 /*
  * Interface between the core and a face.  A face is an API for consumers: the user face serves
  * processes, the kernel face serves kernel modules.  A face passes its struct dat_face to
- * dat_ia_open().  The objects of that IA use it to get handles, to take work requests and to
- * deliver events.
+ * dat_ia_open().  The objects of that IA use this structure to get handles, to take work requests
+ * and to deliver events.
  */
 #ifndef _DAT_FACE_H
 #define _DAT_FACE_H
@@ -42,10 +42,10 @@ struct dat_sink {
  * @rq: operations of the rings of receive queues
  * @kernel: flag: the consumers are kernel modules, so no process maps the rings or is charged for
  *	them
- * @handle: return the handle of an object, whose obj->priv is set; the handle becomes
- *	obj->user_data; NULL if the face has no handles: then the next three members are NULL as
- *	well
- * @publish: let lookups find the object by its handle; does not sleep
+ * @handle: return the handle of an object whose obj->priv is set; the handle becomes
+ *	obj->user_data; NULL if the face has no handles; @publish, @unpublish and @release are then
+ *	NULL as well
+ * @publish: let lookups find the object by its handle; must not sleep; xa_lock(&ia->objs) held
  * @unpublish: keep lookups from finding the object by its handle
  * @release: free obj->priv of a published object that is being freed
  * @unreserve: end the reservation of an EP that the caller has removed from dat_cr.ep: call

@@ -39,8 +39,9 @@ static void ia_uncharge(struct dat_ia *ia)
 }
 
 /*
- * Opens a port as an IA.  @user_data: value of the field owner in events about the IA itself.  May
- * sleep.  Fails with an error of dat_dev_find().
+ * Opens a port as an IA.  @user_data: value of dat_eqe.owner in events about the IA itself.  May
+ * sleep.  Returns the IA with a reference.  Fails with an error of dat_dev_find(), with -ENOENT if
+ * the device is being removed, or with -ENOMEM, also if a limit of the rdma cgroup is reached.
  */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_face *face,
 			   u64 user_data)
@@ -72,8 +73,8 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	ia->net = get_net(net);
 
 	/*
-	 * Attach the IA to the device, so that dat_dev_unregister() finds it.  The device may be
-	 * removed before or after this line: check for both.
+	 * Attach the IA to the device, so that dat_dev_unregister() finds the IA.  The device may
+	 * be removed before the attach or after the attach, so check for both.
 	 */
 	ret = -ENOENT;
 	if (!dat_dev_attach(ia->dev, ia))
@@ -115,14 +116,13 @@ static void ia_release(struct kref *ref)
 	kfree(ia);
 }
 
+/* Drops a reference.  Context: process; may sleep if the reference is the last one. */
 void dat_ia_put(struct dat_ia *ia)
 {
 	kref_put(&ia->ref, ia_release);
 }
 
-/*
- * Waits for a running shutdown, and keeps another from running until dat_ia_unlock().  May sleep.
- */
+/* Waits for a running shutdown, and keeps others from running until dat_ia_unlock().  May sleep. */
 void dat_ia_lock(struct dat_ia *ia)
 {
 	down_read(&ia->sem);
@@ -147,7 +147,7 @@ void dat_ia_unlock(struct dat_ia *ia)
 }
 
 /*
- * Waits for the calls that hold ia->sem.  No new call can find the IA.  Sets ia->closing, so that a
+ * Waits until no call holds ia->sem.  No new call can find the IA.  Sets ia->closing, so that a
  * call that sleeps with ia->sem held returns early.  Context: may sleep; ia->sem not held.
  */
 void dat_ia_drain(struct dat_ia *ia)
@@ -164,7 +164,7 @@ void dat_ia_set_watched(struct dat_ia *ia, bool watched)
 
 /*
  * Faults in the pages of a registration, with the flags that ib_umem_get_va() will use.  Ignores
- * errors, because the registration will meet them again.  Does not fault in pages that the
+ * errors, because the registration will find the same errors.  Does not fault in pages that the
  * registration would refuse to pin.  FOLL_LONGTERM is not used: before Linux 6.2 such a fault holds
  * mmap_lock and cannot be interrupted.
  */
@@ -203,9 +203,9 @@ static void fault_in(u64 start, u64 length, bool write)
  * @priv: DAT_PRIV_* bits of the registration
  *
  * A process can make a page fault last arbitrarily long: a FUSE server or another thread of the
- * process (userfaultfd) may serve the fault.  So this function faults in the pages while it holds
- * no lock and does not yet count in ia->pinning.  A close or a removal of the device does not wait
- * for these faults, and a fatal signal ends them.
+ * process (userfaultfd) may serve the fault.  So this function faults in the pages without a lock,
+ * and before it increments ia->pinning.  A close or a removal of the device does not wait for these
+ * faults, and a fatal signal ends them.
  *
  * The registration then finds the pages present.  If the process unmaps the pages before that, the
  * registration itself takes the faults, and only a shutdown waits for them.
@@ -236,8 +236,8 @@ void dat_ia_pin_end(struct dat_ia *ia)
 
 /*
  * Makes a published EVD the async EVD of a locked IA, unless the IA has one.  Another thread may
- * free @evd at the same time.  Both take evd->lock: either the free sees that @evd is the async EVD
- * and fails, or this function sees the free and does nothing.
+ * free @evd at the same time.  Both threads take evd->lock: either the free sees that @evd is the
+ * async EVD and fails, or this function sees the free and does nothing.
  */
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
 {
@@ -264,7 +264,10 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 		dat_evd_deliver(evd, &eqe, true);
 }
 
-/* Returns, with a reference, the object with the lowest id that is at least *@id; sets *@id. */
+/*
+ * Finds the object with the lowest id that is at least *@id, and sets *@id to the id of that
+ * object.  Returns the object with a reference, or NULL.  Does not sleep.
+ */
 struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id)
 {
 	struct dat_obj *obj;
@@ -277,7 +280,7 @@ struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id)
 	return obj;
 }
 
-/* Calls @fn without a lock: other threads may free objects meanwhile. */
+/* Calls @fn for each object of a type, without a lock: objects may be freed meanwhile. */
 static void ia_for_each(struct dat_ia *ia, enum dat_obj_type type,
 			void (*fn)(struct dat_obj *obj))
 {
@@ -307,15 +310,15 @@ static const enum dat_obj_type ia_shutdown_order[] = {
 
 /*
  * Releases all device resources that an IA and its objects hold.  Idempotent: a close of the IA, an
- * exit of the process and a removal of the device each call this.  Context: may sleep until queue
- * pairs are drained and registrations in progress have finished.
+ * exit of the process and a removal of the device each call this function.  Context: ia->sem not
+ * held; may sleep until queue pairs are drained and registrations in progress have finished.
  */
 void dat_ia_shutdown(struct dat_ia *ia)
 {
 	unsigned int i;
 
 	WRITE_ONCE(ia->closing, true);
-	/* Pairs with the barrier in dat_ia_pin_begin(): see there. */
+	/* Pairs with the barrier in dat_ia_pin_begin(). */
 	smp_mb();
 	wait_var_event(&ia->pinning, !atomic_read(&ia->pinning));
 	down_write(&ia->sem);
@@ -342,8 +345,8 @@ void dat_ia_wake(struct dat_ia *ia)
 }
 
 /*
- * Wakes all waiters, shuts the IA down and drops all its objects.  The caller keeps its reference.
- * Idempotent.  May sleep.
+ * Wakes all waiters, shuts the IA down and drops all objects of the IA.  The caller keeps its
+ * reference.  Idempotent.  Context: ia->sem not held; may sleep.
  */
 void dat_ia_close(struct dat_ia *ia)
 {

@@ -7,12 +7,12 @@
  * charged.  The core estimates this memory from the lengths of the queues and charges the users
  * that dat_payers() finds for the caller.
  *
- * The counters are separate from two of the kernel:
- * - user_struct.locked_vm has the buffers of io_uring and AF_XDP.  The budgets of these buffers and
- *   of queues must not depend on each other, because all containers without a user namespace have
- *   the same users.
- * - mm->pinned_vm has registered memory, so a process can still register as much as RLIMIT_MEMLOCK
- *   allows.
+ * The counters are separate from two counters of the kernel:
+ * - user_struct.locked_vm counts the buffers of io_uring and AF_XDP.  The budgets of these buffers
+ *   and of queues must not depend on each other, because all containers without a user namespace
+ *   have the same users.
+ * - mm->pinned_vm counts registered memory, so a process can still register as much as
+ *   RLIMIT_MEMLOCK allows.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -29,10 +29,10 @@
 #include "core/locked.h"
 #include "lib/device.h"
 
-/* Memory of queues that is charged to a user, in pages; exists while it is not 0. */
+/* Charge of a user for queues.  The structure exists while @pages is not 0. */
 struct locked_user {
 	kuid_t		uid;
-	unsigned long	pages;	/* under the lock of locked_users */
+	unsigned long	pages;	/* protected by the lock of locked_users */
 };
 
 /* All struct locked_user, by uid. */
@@ -44,8 +44,9 @@ MODULE_PARM_DESC(queue_memory,
 		 "MiB of device queues that a user may have beyond any lower RLIMIT_MEMLOCK (64)");
 
 /*
- * Estimates the memory of a queue: devices round both factors up to powers of two, and keep one
- * entry free.  @entries: at most 2^31 - 1; @size: bytes of an entry without segments.
+ * Estimates the bytes of memory of a queue.  Devices keep one entry free, and round both the number
+ * of entries and the size of an entry up to powers of two.  @entries: at most 2^31 - 1; @size:
+ * bytes of an entry without segments; @iov: segments of an entry.
  */
 u64 dat_locked_bytes(u32 entries, u32 size, u32 iov)
 {
@@ -148,7 +149,10 @@ int dat_locked_charge(struct dat_locked *l, const struct dat_ia *ia, u64 bytes)
 	return 0;
 }
 
-/* @l may be empty, and is empty afterwards.  Context: process. */
+/*
+ * Undoes dat_locked_charge().  @l may hold no charge, and holds none on return.  Context: process,
+ * because the lock of locked_users does not disable softirqs.
+ */
 void dat_locked_uncharge(struct dat_locked *l)
 {
 	kuid_t uids[DAT_MAX_PAYERS];

@@ -9,14 +9,14 @@
 struct cred;
 struct dat_ia;
 
-/* Bytes of an entry without its segments, as common devices store it. */
+/* Bytes of a queue entry without its segments, in the format of common devices. */
 #define DAT_LOCKED_REQUEST	128
 #define DAT_LOCKED_RECV		64
 #define DAT_LOCKED_CQE		64
 
 /* Charge of queues to users. */
 struct dat_locked {
-	const struct cred	*cred;	/* argument of dat_payers(); reference; NULL: no charge */
+	const struct cred	*cred;	/* argument of dat_payers(), reference; NULL: no charge */
 	unsigned long		pages;	/* charge of each payer */
 };
 

@@ -47,7 +47,7 @@ static int obj_charge(struct dat_obj *obj)
 	return 0;
 }
 
-/* Called before the device is removed, because its cgroup pools are freed with it. */
+/* Must be called before the device is removed, because the device's cgroup pools are then freed. */
 static void obj_uncharge(struct dat_obj *obj)
 {
 #ifdef CONFIG_CGROUP_RDMA
@@ -60,8 +60,8 @@ static void obj_uncharge(struct dat_obj *obj)
 }
 
 /*
- * Sets the owner field of the object's events.  If the face has handles, the owner field is the
- * handle, and @user_data points to the face's private data of the object.
+ * Sets the value of dat_eqe.owner in the object's events.  If the face has handles, the value is
+ * the handle, and @user_data points to the face's private data of the object.
  */
 static void obj_name(struct dat_obj *obj, u64 user_data)
 {
@@ -78,8 +78,8 @@ static void obj_name(struct dat_obj *obj, u64 user_data)
  * dat_obj_alloc_gfp() - allocate an object and reserve an id
  * @ia: interface adapter to which the object belongs
  * @type: enum dat_obj_type
- * @user_data: owner field of the object's events.  For a face with handles, a pointer to the face's
- *	private data, which the object owns once it is published.
+ * @user_data: value of dat_eqe.owner in the object's events.  For a face with handles: pointer to
+ *	the face's private data, which the object owns after dat_obj_publish().
  * @gfp: flags for all allocations
  *
  * Return: the object, which the caller passes to dat_obj_publish() or dat_obj_abort(); or
@@ -123,9 +123,9 @@ void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data)
 }
 
 /*
- * Makes a completely built object visible to lookups by id and by handle.  Another thread may free
- * it from then on, so this function takes a reference for the caller.  Fails with -ENODEV if the IA
- * is shut down: the caller must call dat_obj_abort().
+ * Makes a completely built object visible to lookups by id and by handle.  Another thread may then
+ * free the object, so this function takes a reference for the caller.  Does not sleep.  Fails with
+ * -ENODEV if the IA is shut down; the caller must then call dat_obj_abort().
  */
 int dat_obj_publish(struct dat_obj *obj)
 {
@@ -159,6 +159,11 @@ static void obj_destroy(struct kref *ref)
 	dat_ia_put(ia);
 }
 
+/*
+ * Drops a reference; @obj may be NULL.  The last put may sleep: release() of an EVD, an EP or an
+ * SRQ takes the mutex pool->lock, and that of an LMR calls kvfree().  An RMR has no release(), so a
+ * put under ep->lock is allowed, because the EP keeps the IA.
+ */
 void dat_obj_put(struct dat_obj *obj)
 {
 	if (obj)
@@ -172,6 +177,7 @@ void dat_obj_shutdown(struct dat_obj *obj)
 	obj_uncharge(obj);
 }
 
+/* Keeps lookups from finding the object.  Does not drop the reference of ia->objs. */
 void dat_obj_unpublish(struct dat_obj *obj)
 {
 	struct dat_ia *ia = obj->ia;
@@ -186,8 +192,8 @@ void dat_obj_unpublish(struct dat_obj *obj)
 }
 
 /*
- * Ends an object that was never published, or whose free dat_obj_begin_free() has begun.  May
- * sleep.
+ * Unpublishes and shuts down an object that was never published, or whose free dat_obj_begin_free()
+ * has begun.  Drops the reference with which the object was allocated.  May sleep.
  */
 void dat_obj_abort(struct dat_obj *obj)
 {
@@ -196,7 +202,10 @@ void dat_obj_abort(struct dat_obj *obj)
 	dat_obj_put(obj);
 }
 
-/* @id may come from user space.  Returns the object with a reference, or ERR_PTR(-ENOENT). */
+/*
+ * Looks up an object by its id, which may come from user space.  Does not sleep.  Returns the
+ * object with a reference, or ERR_PTR(-ENOENT).
+ */
 void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	struct dat_obj *obj;
@@ -214,8 +223,8 @@ void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 }
 
 /*
- * Takes a reference, and a use, which keeps the owner from freeing an object on which another
- * object depends.  Fails with -ENOENT if @obj is being freed.
+ * Takes a reference and a use of an object on which another object depends.  The use keeps the
+ * owner from freeing @obj.  Does not sleep.  Fails with -ENOENT if @obj is being freed.
  */
 int dat_obj_use(struct dat_obj *obj)
 {
@@ -225,6 +234,10 @@ int dat_obj_use(struct dat_obj *obj)
 	return 0;
 }
 
+/*
+ * Undoes dat_obj_use().  May sleep, because the put may drop the last reference.  The use ends
+ * before the put, because the put may free the object.
+ */
 void dat_obj_unuse(struct dat_obj *obj)
 {
 	atomic_dec(&obj->users);
@@ -232,9 +245,9 @@ void dat_obj_unuse(struct dat_obj *obj)
 }
 
 /*
- * Undoes dat_obj_use() in any context.  Dropping the last reference may sleep, so this put must not
- * drop the last one.  Therefore the put comes before the end of the use: while the use lasts,
- * dat_obj_free() fails, so ia->objs keeps its reference.  dat_ia_close() drops that reference
+ * Undoes dat_obj_use() in any context.  A put of the last reference may sleep, so this put must not
+ * be the last.  Therefore the put comes before the end of the use: while the use lasts,
+ * dat_obj_free() fails, and ia->objs keeps its reference.  dat_ia_close() drops that reference
  * without regard to uses, but only after the shutdown of all EPs, which ends these uses.
  */
 void dat_obj_unuse_atomic(struct dat_obj *obj)
@@ -249,9 +262,9 @@ void dat_obj_unuse_atomic(struct dat_obj *obj)
 }
 
 /*
- * Begins the free of an object: refuses new uses.  After a success the caller must call
- * dat_obj_abort().  Fails with -EBUSY if the object has a use or a waiter, with -ENOENT if another
- * thread is freeing it, or with an error of the type's may_free().
+ * Begins the free of an object, so that dat_obj_use() fails.  After a success the caller must call
+ * dat_obj_abort().  Does not sleep.  Fails with -EBUSY if the object has a use or a waiter, with
+ * -ENOENT if another thread is freeing the object, or with an error of the type's may_free().
  */
 int dat_obj_begin_free(struct dat_obj *obj)
 {
@@ -267,7 +280,7 @@ int dat_obj_begin_free(struct dat_obj *obj)
 	return ret;
 }
 
-/* Frees an object on behalf of its owner.  The caller keeps its reference.  May sleep. */
+/* Frees @obj.  The caller keeps its reference.  May sleep.  Fails like dat_obj_begin_free(). */
 int dat_obj_free(struct dat_obj *obj)
 {
 	int ret = dat_obj_begin_free(obj);

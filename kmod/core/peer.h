@@ -39,16 +39,14 @@ enum dat_ep_trait {
 	DAT_EP_STRANGER		= 4,
 };
 
-/*
- * DAT_EP_KERNEL_PORT uses ports from here to PROT_SOCK - 1.  Well-known services use lower ports.
- */
+/* First port of DAT_EP_KERNEL_PORT; the last is PROT_SOCK - 1.  Lower ports are for services. */
 #define DAT_FIRST_PORT	512
 
 /**
- * struct dat_gate - places that a kernel consumer gives to the requests at its listeners
- * @enter: take a place for a request from @remote; return the number of the place, or a negative
- *	errno if the request must be refused; must not sleep
- * @leave: return the place of a request for which no CR was created; must not sleep
+ * struct dat_gate - limit that a kernel consumer sets to the requests at its listeners
+ * @enter: admit a request from @remote: return a number, the place of the request, or return a
+ *	negative errno if the request must be refused; must not sleep
+ * @leave: release the place of a request for which no CR was created; must not sleep
  * @arg: argument of both functions
  *
  * Both functions run in the CM's handler, which serves all connections of the host.

@@ -17,9 +17,9 @@ static const char *const stat_names[DAT_NR_STATS] = {
 };
 
 /*
- * Each number is at least as high as in an earlier output: no addition is lost, see dat_stat_add(),
- * and a load of 64 bits is one load, because compat.h refuses 32-bit kernels.  Other threads go on
- * counting, so the numbers of one output need not agree with each other.
+ * Writes the sums of the counters.  A sum is never lower than in an earlier output: dat_stat_add()
+ * loses no addition, and a load of 64 bits is one step, because compat.h refuses 32-bit kernels.
+ * Other threads go on counting, so the sums of one output need not agree with each other.
  */
 void dat_stats_show(struct seq_file *m, struct dat_stats __percpu *stats)
 {

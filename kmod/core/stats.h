@@ -16,8 +16,8 @@
  * enum dat_stat - counters; dat_stats_show() names them
  * @DAT_STAT_REQUESTS: requests that were taken from the send queues
  * @DAT_STAT_RECEIVES: receives that were taken from the receive queues and from the SRQs
- * @DAT_STAT_KICKS: visits of a queue because of its doorbell bit, by a kick or by a poller, and
- *	visits by a poller that stops, which visits every queue
+ * @DAT_STAT_KICKS: visits of queues whose doorbell bit was set, by a kick or by a poller, and the
+ *	visits of all queues by a poller that stops
  * @DAT_STAT_COMPLETED: completions of requests and receives, failed and flushed ones included
  * @DAT_STAT_FAILED: completions with an error, without flushes
  * @DAT_STAT_FLUSHED: completions of entries that the end of a connection flushed
@@ -44,9 +44,9 @@ struct dat_stats {
 };
 
 /*
- * An addition is one step for all other threads of this CPU.  To disable softirqs would not be
- * enough: with PREEMPT_RT another thread may run between the load and the store of an addition,
- * which then undoes the addition of that thread.  Context: any.
+ * Adds @n to a counter.  this_cpu_add() is one step for all other threads of this CPU.  Disabling
+ * softirqs would not suffice: with PREEMPT_RT another thread may run between the load and the store
+ * of an addition, and the store would undo the addition of that thread.  Context: any.
  */
 static inline void dat_stat_add(const struct dat_ia *ia, enum dat_stat which, u32 n)
 {

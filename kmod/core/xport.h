@@ -63,17 +63,17 @@ struct dat_limits {
 	u32	max_pd;
 	u32	max_mr;
 	u32	max_srq;	/* 0: SRQs are not supported */
-	u64	max_mr_size;	/* of a registration, in bytes */
-	u32	max_dto;	/* of a send or receive queue */
+	u64	max_mr_size;	/* bytes of a registration */
+	u32	max_dto;	/* entries of a send or receive queue */
 	u32	max_srq_dto;
-	u32	max_recvs;	/* that the device holds of a queue; others wait in the ring */
-	u32	send_sge;	/* of a request; each number of segments is at most DAT_MAX_SGE */
+	u32	max_recvs;	/* receives of a queue in the device; others wait in the ring */
+	u32	send_sge;	/* segments of a request; each *_sge is at most DAT_MAX_SGE */
 	u32	recv_sge;
-	u32	read_sge;	/* of an RDMA read */
+	u32	read_sge;	/* segments of an RDMA read */
 	u32	srq_sge;
 	u32	read_in;	/* the peer's RDMA reads in flight; at most U8_MAX */
 	u32	read_out;	/* own RDMA reads in flight; at most U8_MAX */
-	u32	fast_reg_pages;	/* that a work request can register; 0: not supported */
+	u32	fast_reg_pages;	/* pages that a work request can register; 0: not supported */
 	u32	vendor_id;
 	u32	vendor_part_id;
 	u32	hw_ver;
@@ -99,9 +99,9 @@ struct dat_keys {
 /**
  * struct dat_request - a peer's connection request, as a transport reports it
  * @handle: transport's request; dat_cr_create() makes a CR that owns the handle
- * @remote: address of the peer.  The transport has refused a request that states another address
- *	than that of its network path, which only RoCE can tell
- * @place: place that the gate of the listener's EVD has given; set by dat_psp_request()
+ * @remote: address of the peer.  On RoCE, the transport has refused a request that states another
+ *	address than that of its network path; on other fabrics the address of the path is unknown
+ * @place: place that the gate of the listener's EVD has returned; set by dat_psp_request()
  * @gone: flag: the peer has given up
  * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
@@ -127,7 +127,7 @@ struct dat_handshake {
 	const struct sockaddr_storage	*remote;
 	u32				read_in;	/* negotiated reads of the peer in flight */
 	u32				read_out;	/* negotiated own reads in flight */
-	const void			*pd;		/* the peer's answer; NULL if it accepts */
+	const void			*pd;		/* peer's data; NULL if this end accepts */
 	u32				pd_len;
 };
 
@@ -148,9 +148,9 @@ struct dat_handshake {
  * @pz_init: create the transport's protection zone and set pz->dma_key; may sleep
  * @pz_exit: destroy the transport's protection zone; idempotent; allowed without @pz_init
  * @mem_map: map kernel memory for DMA; the DAT_PRIV_* bits give the direction
- * @mem_unmap: undo @mem_map; does nothing if the memory is not mapped
+ * @mem_unmap: undo @mem_map; do nothing if the memory is not mapped; must not sleep
  * @mem_sync: sync caches of mapped memory for the CPU or for the device; ignore bytes beyond the
- *	memory
+ *	memory; lmr->lock held
  * @lmr_user: register memory of the current process and set lmr->lkey and lmr->rkey; may sleep
  * @lmr_kernel: register lmr->mem, which is mapped, and set the LMR's lkey, rkey and shift; may
  *	sleep; the first call for a protection zone may take as long as making a connection.  Return
@@ -159,8 +159,8 @@ struct dat_handshake {
  *	cannot connect to itself, -EIO if the device refuses the registration, -ENODEV if the IA is
  *	closing, or -ENOMEM.
  * @lmr_empty: replace the LMR's registration, if any, by a registration without memory; may sleep
- * @lmr_map: give a registration without memory the mapped memory and new keys; the request of
- *	@lmr_build brings them into effect
+ * @lmr_map: give a registration without memory the mapped memory and new keys; the request that
+ *	@lmr_build builds puts both into effect
  * @lmr_build: build the transport's request for DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
  * @lmr_exit: end the registration of an LMR; idempotent; allowed without a registration; may sleep
  * @bind_init: prepare a registration for a binding and set its keys; may sleep
@@ -182,30 +182,30 @@ struct dat_handshake {
  *	length of the queues in the caller's thread.  Events may arrive before the call returns.
  *	Return 0, -ENETUNREACH or -ENOMEM.  The call may change the port number in
  *	@src.
- * @accept: accept a request and call dat_conn_accepted().  The EP has claimed the connection.
- *	Before the function returns an error, it undoes the claim with dat_ep_unclaim(); then the
- *	caller owns the request again.
+ * @accept: accept a request and call dat_conn_accepted().  The EP has claimed the connection.  Undo
+ *	the claim with dat_ep_unclaim() before an error is returned.  After an error the caller owns
+ *	the request again.
  * @conn_init: initialize the transport's part of a connection
  * @implied_established: data has arrived, which implies that the handshake of an accepted
- *	connection has succeeded: call dat_conn_established() unless that was done or the
- *	connection is closing; runs in a work item
+ *	connection has succeeded: call dat_conn_established(), unless the transport has called it or
+ *	the connection is closing; runs in a work item
  * @conn_quiesce: carry out steps of the teardown: disconnect and drain.  Return 0 when all work
  *	requests have completed and no event can arrive.  Return a number of jiffies if a step has
- *	to wait; the core calls again after that time, and the teardown takes no place in
+ *	to wait; the core calls again after that time, and the teardown occupies no worker of
  *	dat_close_wq meanwhile.  A step may sleep only for the device, not for a peer or for a time.
  * @conn_unbind: release the local address, the peer and the connection request; idempotent
  * @conn_exit: release the remaining resources of a connection that has left its EP.  Call
  *	dat_conn_gone() when no handler of the transport runs any more; @conn_exit may return before
  *	that.
  * @path: read the GIDs and queue pair numbers of a connection; ep->lock held
- * @allow_peer: give the peer read access to memory, and write access too if the argument write is
+ * @allow_peer: give the peer read access to memory, and also write access if the argument write is
  *	true; only for a connection accepted with DAT_EP_PEER_WAITS
  * @bind_start: start the registration of a binding, after all earlier requests have completed.
  *	Return 1 if dat_conn_bind_done() will be called, 0 if there is nothing to do, or an error.
  *	ep->lock held.
- * @send_waits: return true if the request in ep->wr must wait until no request is in flight; its
- *	other argument is the number of requests in the chain before it; only with
- *	DAT_QUIRK_UNORDERED; ep->lock held
+ * @send_waits: return true if the request in ep->wr must wait until no request is in flight; @n is
+ *	the number of requests in the chain before that request; only with DAT_QUIRK_UNORDERED;
+ *	ep->lock held
  * @post_send: post a chain of requests; ep->lock held
  * @post_recv: post a receive; ep->lock held
  * @take: poll for completions, report them with dat_complete(), call dat_conn_completed(), and
