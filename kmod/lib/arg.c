@@ -7,7 +7,7 @@
 #include "compat.h"
 #include "lib/device.h"
 
-/* Slow path of dat_copy_array_from(): the caller's ABI has another entry size than the kernel. */
+/* Slow path of dat_copy_array_from(), for an entry size that differs from the kernel's size. */
 int dat_copy_entries_from(void *to, u32 size, u64 from, u32 entry_size, u32 count)
 {
 	int ret = 0;
@@ -23,7 +23,7 @@ int dat_copy_entries_from(void *to, u32 size, u64 from, u32 entry_size, u32 coun
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_copy_entries_from);
 
-/* Slow path of dat_copy_array_to(), for an entry size that differs from the size in the kernel. */
+/* Slow path of dat_copy_array_to(), for an entry size that differs from the kernel's size. */
 int dat_copy_entries_to(u64 to, u32 entry_size, const void *from, u32 size, u32 count)
 {
 	u32 known = min(size, entry_size), i;

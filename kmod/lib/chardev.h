@@ -2,7 +2,7 @@
 /* Copyright (c) The dat authors */
 /*
  * The character devices /dev/dat and /dev/rsm.  Both have the file operations of lib/chardev.c and
- * the ioctl dispatcher of lib/ioctl.c.  Each gives its table of ioctls and the operations below.
+ * the ioctl dispatcher of lib/ioctl.c.  Each has its table of ioctls and the operations below.
  */
 #ifndef _DAT_CHARDEV_H
 #define _DAT_CHARDEV_H
@@ -27,7 +27,7 @@ struct dat_devfile;
  * @arg: kernel copy of the argument
  * @ubuf: argument in user memory
  * @size: number of bytes of the argument that the caller passed, at most the size of @arg
- * @made: what the operation has created, for its @finish; reference held
+ * @made: object that the operation has created, for dat_ioctl_op.finish; reference held
  * @made_file: file that the operation has created for a reserved descriptor; reference held
  */
 struct dat_ucmd {
@@ -43,17 +43,18 @@ struct dat_ucmd {
 /**
  * struct dat_ioctl_op - entry of a table of ioctls
  * @fn: performs the operation and stores the results in the argument
- * @finish: called after a successful @fn and the copy of the results to user memory; its argument
- *	is the result of the copy, 0 or -EFAULT; commits the operation after 0, undoes the operation
- *	after -EFAULT; returns the result of the ioctl; optional
- * @word: performs an operation whose argument is a number, not an address; excludes all others
+ * @finish: called after a successful @fn and the copy of the results to user memory; @ret is the
+ *	result of the copy.  Commits the operation if @ret is 0; undoes the operation if @ret is
+ *	-EFAULT.  Returns the result of the ioctl.  Optional.
+ * @word: performs an operation whose argument is a number, not an address; excludes all other
+ *	members
  * @size: size of the argument in bytes
- * @min_size: size of the argument in ABI version 1, in bytes, if it has grown since; else 0.  Every
- *	caller passes at least the size of version 1.
+ * @min_size: size of the argument in ABI version 1, in bytes, if the argument has grown since; else
+ *	0.  Every caller passes at least the size of version 1.
  * @need: requirement that ops->run of the device checks
  * @answers: flag: the operation has results, which are copied to user memory
  * @changes: flag: @finish cannot undo the operation if the copy of the results fails, so the
- *	dispatcher finds out before the operation whether they can be copied
+ *	dispatcher checks before the operation that the results can be copied
  *
  * Between @fn and @finish, the results are copied to user memory without a lock, because a process
  * can make its page faults take arbitrarily long.
@@ -76,17 +77,17 @@ struct dat_ioctl_op {
 #define DAT_IOCTL_VERSION_1(name, last)	.min_size = offsetofend(struct name, last)
 
 /**
- * struct dat_chardev_ops - what a device does itself
- * @magic: magic number of its ioctls
+ * struct dat_chardev_ops - parameters and operations of one device
+ * @magic: magic number of the device's ioctls
  * @ioctls: table of ioctls, by number
  * @nr_ioctls: number of @ioctls
  * @file_size: size of the device's structure for an open file, which begins with struct dat_devfile
  * @poller: operations on the queues of an open file
  * @open: initialize the device's part of an open file, which is zeroed
  * @release: free the device's part of an open file
- * @bound: return the IA or context of an open file, NULL before it has one
- * @run: check @need, then call op->fn; returns 0; an errno; or a positive errno if the argument
- *	tells the caller why the call failed
+ * @bound: return the IA or RSM context of an open file, or NULL before the file has one
+ * @run: check op->need, then call op->fn.  Return 0, a negative errno, or a positive errno if the
+ *	argument has results that tell the caller why the call failed.
  * @mmap: map pages; the caller's address space is that of the open file
  * @show: write the lines of fdinfo
  */
@@ -123,7 +124,7 @@ struct dat_chardev {
 		.llseek		= noop_llseek,				\
 	}
 
-/* Initializes a device, for misc_register().  Only root can open it until udev changes that. */
+/* Initializes a device for misc_register().  Until udev changes the mode, only root can open it. */
 #define DAT_CHARDEV_INIT(chardev_name, chardev_ops, chardev_fops) {	\
 		.ops	= chardev_ops,					\
 		.misc	= {						\
@@ -142,9 +143,9 @@ struct dat_devfile {
 	 * because ioctl arguments have addresses of @mm.
 	 */
 	struct mm_struct		*mm;
-	struct net			*net;	/* of the process that opened the file */
-	struct inode			*inode;	/* anonymous; see dat_mapping_alloc() */
-	u64				number;	/* that DAT_IOC_ABI returns */
+	struct net			*net;	/* network namespace of the opener */
+	struct inode			*inode;	/* inode from dat_mapping_alloc() */
+	u64				number;	/* number that DAT_IOC_ABI returns */
 	struct dat_poller		poller;	/* runs if the process has enabled it */
 };
 

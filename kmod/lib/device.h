@@ -31,12 +31,12 @@ void dat_mapping_exit(void);
 
 int dat_sleep(u64 deadline_ns);
 
-/* The kernel nests user namespaces at most 33 deep. */
+/* Largest result of dat_payers(): the kernel nests user namespaces at most 33 deep. */
 #define DAT_MAX_PAYERS	34
 
 unsigned int dat_payers(const struct cred *cred, kuid_t uids[DAT_MAX_PAYERS]);
 
-/* The number of an open file, never 0.  It is random, so it reveals nothing about other files. */
+/* Returns a number for an open file, not 0; random, so it reveals nothing about other files. */
 static inline u64 dat_file_number(void)
 {
 	return get_random_u64() | 1;
@@ -64,7 +64,7 @@ int dat_copy_entries_to(u64 to, u32 entry_size, const void *from, u32 size, u32 
 /*
  * Copies an array from user memory.  The caller has limited @count, and has checked @entry_size
  * with dat_check_entry_size().  Bytes of @to beyond @entry_size are zeroed.  May sleep.  Fails with
- * -E2BIG if an entry has nonzero bytes beyond @size: fields that the driver does not know.
+ * -EFAULT, or with -E2BIG if an entry has nonzero bytes beyond @size: unknown fields.
  */
 static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_size, u32 count)
 {
@@ -77,7 +77,7 @@ static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_si
 /*
  * Copies an array to user memory.  The caller has checked @entry_size with dat_check_entry_size().
  * Bytes of a user entry beyond @size are zeroed; bytes of a kernel entry beyond @entry_size are
- * left out.  May sleep.
+ * left out.  May sleep.  Fails with -EFAULT.
  */
 static inline int dat_copy_array_to(u64 to, u32 entry_size, const void *from, u32 size, u32 count)
 {
@@ -101,7 +101,7 @@ static inline u64 dat_deadline_to_host(u64 deadline_ns)
 	if (check_sub_overflow((s64)min_t(u64, deadline_ns, KTIME_MAX), timespec64_to_ns(&offset),
 			       &host))
 		return KTIME_MAX;
-	/* A result below 1 is before the host's boot: return 1, because 0 means not to sleep. */
+	/* A time below 1 is before the host's boot.  Return 1, because 0 means not to sleep. */
 	return max_t(s64, host, 1);
 }
 

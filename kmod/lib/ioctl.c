@@ -22,7 +22,7 @@ static int ioctl_poller_set(struct dat_ucmd *ucmd)
 
 	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
 		return -EINVAL;
-	/* This also wakes a parked poller, which then notices if the device is gone. */
+	/* dat_poller_set() wakes a parked poller, which then notices if the device is gone. */
 	dat_poller_set(p, arg->idle_us);
 	return p->ops->gone(p) ? -ENODEV : 0;
 }
@@ -58,8 +58,8 @@ static const struct dat_ioctl_op *ioctl_find(const struct dat_ioctl_op *ops, uns
 }
 
 /*
- * Copies the argument of an ioctl, whose first member is a u32: the size that the caller passed.
- * The driver zeros bytes beyond that size.
+ * Copies the argument of an ioctl.  The first member of the argument is a u32 with the size that
+ * the caller has passed.  Bytes of @arg beyond that size are zeroed.
  *
  * Returns 0; -EFAULT; -EINVAL if the caller passed less than the size of ABI version 1; -E2BIG if
  * the caller set fields that the driver does not know, or passed more than DAT_ARG_LIMIT bytes.
@@ -89,7 +89,7 @@ static int ioctl_call(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op,
 {
 	int ret, copied = 0;
 
-	/* A call that fails must have no effect. */
+	/* Check early that results can be copied: a call that fails must have no effect. */
 	if (op->changes && copy_to_user(ucmd->ubuf, ucmd->arg, ucmd->size))
 		return -EFAULT;
 	ret = run(ucmd, op);
@@ -117,7 +117,7 @@ static int ioctl_struct(struct dat_devfile *file, const struct dat_ioctl_op *op,
 	return ioctl_call(&ucmd, op, run);
 }
 
-/* DAT_IOC_ABI.  @number: number of the open file. */
+/* Performs DAT_IOC_ABI.  @number: number of the open file. */
 long dat_ioctl_abi(u64 number, void __user *ubuf)
 {
 	static const struct dat_ioctl_op op = {
@@ -164,7 +164,7 @@ long dat_devfile_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_devfile_ioctl);
 
-/* A 32-bit process passes a 32-bit address, or a number that is the same in both. */
+/* For 32-bit processes.  The argument is a 32-bit address, or a number that needs no conversion. */
 long dat_devfile_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	return ioctl_dispatch(filp, cmd, arg, true);

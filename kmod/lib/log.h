@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * The kernel's log.  The driver logs what an administrator has to know and what otherwise only an
- * event tells, to a process or to a peer.
+ * Lines in the kernel's log.  The driver logs facts that an administrator needs, and that otherwise
+ * only an event reports, to a process or to a peer.
  */
 #ifndef _DAT_LOG_H
 #define _DAT_LOG_H
@@ -12,9 +12,8 @@
 #include <linux/ratelimit.h>
 
 /*
- * Logs a line.  Each place that logs has one limit for all peers and processes, so that many of
- * them cannot fill the log, either.  The kernel adds a line with the number of lines that it has
- * left out.
+ * Logs a line.  Each use of the macro has one rate limit for all peers and processes, so that even
+ * many of them cannot fill the log.  The kernel logs the number of suppressed lines.
  */
 #define dat_log(fmt, ...) do {						\
 	static DEFINE_RATELIMIT_STATE(_limit, 60 * HZ, 10);		\

@@ -18,7 +18,7 @@ static int mapping_fs_init(struct fs_context *fc)
 	return init_pseudo(fc, MAPPING_FS_MAGIC) ? 0 : -ENOMEM;
 }
 
-/* With an .owner, kern_mount() would hold a reference to this module, which could never unload. */
+/* Without .owner: kern_mount() would hold a reference to this module, which could never unload. */
 static struct file_system_type mapping_fs = {
 	.name			= "dat",
 	.init_fs_context	= mapping_fs_init,

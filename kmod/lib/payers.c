@@ -8,10 +8,10 @@
 #include "lib/device.h"
 
 /*
- * Returns the number of users to charge, at least 1, and each of them once in @uids.  As with
- * ucounts these are the user of @cred, and the creators of its user namespace and of the namespaces
- * above.  A user may have thousands of subordinate uids in a namespace, but has created the
- * namespace as one.
+ * Stores the users to charge in @uids, each user once, and returns their number, at least 1.  As
+ * with ucounts, the users are the user of @cred, the owner of the user namespace of @cred, and the
+ * owners of the namespaces above.  A process may use thousands of subordinate uids in a namespace,
+ * but the namespace has only one owner.
  */
 unsigned int dat_payers(const struct cred *cred, kuid_t uids[DAT_MAX_PAYERS])
 {

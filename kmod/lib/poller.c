@@ -8,10 +8,10 @@
  * The thread stays inside DAT_IOC_POLLER_RUN.  So the kernel limits, accounts, schedules, freezes
  * and kills the thread like any other thread of the process.
  *
- * While the thread polls, it watches the queues: ops->watch() sets a flag, which the code of a
- * queue reads under the lock of the queue.  Only the poller thread changes the flag.  While the
- * flag is set, queues that need no kick are left unarmed.  When the thread clears the flag, it
- * processes every queue once, and so arms the queue.
+ * While the thread polls, ops->watch() has set a flag, which the code of a queue reads under the
+ * lock of the queue.  Only the poller thread changes the flag.  While the flag is set, queues that
+ * need no kick are left unarmed.  When the thread clears the flag, it processes every queue once,
+ * which arms the queue.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -24,7 +24,7 @@
 #include "compat.h"
 #include "lib/poller.h"
 
-/* Returns 0 if the poller must go on, 1 if it was disabled, or an errno that ends it. */
+/* Returns 0 if the poller goes on, 1 if it was disabled, or the errno of dat_poller_run(). */
 static int poller_over(const struct dat_poller *p)
 {
 	if (!READ_ONCE(p->idle_us))
@@ -82,7 +82,7 @@ static void poller_exit(struct dat_poller *p)
 	mutex_unlock(&p->lock);
 }
 
-/* @p is zeroed.  The poller is disabled at first. */
+/* Initializes a poller, which is zeroed.  The poller is disabled until dat_poller_set(). */
 void dat_poller_init(struct dat_poller *p, const struct dat_poller_ops *ops)
 {
 	p->ops = ops;
@@ -96,8 +96,9 @@ EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_init);
  * @p: poller; the caller keeps its file open
  *
  * Context: process.  The caller holds no lock that the poller's operations take.
- * Return: 0 if the poller was disabled; -EBUSY if another thread runs it; -ENODEV if the device is
- * gone; -ERESTARTNOHAND after a signal, so that the call restarts unless a signal handler runs.
+ * Return: 0 if the poller was disabled; -EBUSY if another thread runs the poller; -ENODEV if the
+ * device is gone; -ERESTARTNOHAND after a signal, so that the call restarts unless a signal handler
+ * runs.
  */
 int dat_poller_run(struct dat_poller *p)
 {
@@ -114,7 +115,10 @@ int dat_poller_run(struct dat_poller *p)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_run);
 
-/* Also wakes the poller: the caller is about to post, or the poller has to end (@idle_us is 0). */
+/*
+ * Sets the idle time before the poller parks; 0 disables the poller.  Wakes the poller, because the
+ * caller is about to post or the poller has to end.
+ */
 void dat_poller_set(struct dat_poller *p, u32 idle_us)
 {
 	WRITE_ONCE(p->idle_us, idle_us);
@@ -122,7 +126,7 @@ void dat_poller_set(struct dat_poller *p, u32 idle_us)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_set);
 
-/* A poller that is woken checks whether it has to end. */
+/* Wakes a parked poller, which then checks whether it has to end. */
 void dat_poller_wake(struct dat_poller *p)
 {
 	WRITE_ONCE(p->parked, false);
@@ -130,7 +134,7 @@ void dat_poller_wake(struct dat_poller *p)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_wake);
 
-/* Shows a line in fdinfo if the poller runs. */
+/* Writes a line to fdinfo if a thread runs the poller. */
 void dat_poller_show(struct seq_file *m, struct dat_poller *p, bool awake)
 {
 	mutex_lock(&p->lock);

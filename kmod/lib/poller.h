@@ -15,8 +15,8 @@ struct task_struct;
 /**
  * struct dat_poller_ops - operations on the queues of an open file
  * @look: process posted entries; return true if there were any
- * @watch: if @on is true, let processes post to the queues without kicks; if @on is false, process
- *	each queue once more, which makes the queue ask for kicks
+ * @watch: if @on is true, let the process post to the queues without kicks; if @on is false,
+ *	process each queue once more, which makes the queue ask for kicks
  * @gone: return true if the device is gone
  *
  * Only the poller's thread calls @look and @watch.  The thread holds no locks then.
@@ -29,8 +29,8 @@ struct dat_poller_ops {
 
 struct dat_poller {
 	const struct dat_poller_ops	*ops;
-	struct mutex			lock;		/* of @task; innermost */
-	struct task_struct		*task;		/* inside dat_poller_run() */
+	struct mutex			lock;		/* lock of @task; innermost */
+	struct task_struct		*task;		/* thread in dat_poller_run() */
 	wait_queue_head_t		wq;		/* the parked thread sleeps here */
 	bool				parked;		/* set by the thread, cleared by a kick */
 	u32				idle_us;	/* idle time before parking; 0: disabled */
@@ -44,7 +44,7 @@ void dat_poller_show(struct seq_file *m, struct dat_poller *p, bool awake);
 
 /*
  * Wakes a parked poller after a kick, because more posts may follow.  The caller itself processes
- * the queue, so no entry is lost if this function misses that the poller is just parking.
+ * the queue, so no entry is lost if this function does not see that the poller is about to park.
  */
 static inline void dat_poller_unpark(struct dat_poller *p)
 {

@@ -14,21 +14,20 @@ struct dat_region {
 	bool		writable;	/* a process may map the region for writing */
 };
 
-/*
- * @r is zeroed.  The pages are zeroed, and charged to the memory cgroup of the caller.  May sleep.
- */
+/* Allocates zeroed pages, charged to the caller's memory cgroup.  @r is zeroed.  May sleep. */
 int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
 
-/* The pages stay allocated while a process maps them.  May sleep. */
+/* Frees a region, which may be empty.  A page stays allocated while it is mapped.  May sleep. */
 void dat_region_free(struct dat_region *r);
 
 /*
- * Maps all pages of @r.  Context: mmap_lock held.  Fails with -EINVAL if the length differs or the
- * mapping is private, with -EPERM if it is executable, or writable while the region is not.
+ * Maps all pages of @r into a process.  Context: mmap_lock held.  Fails with -EINVAL if @vma is
+ * private or its length differs from that of @r; with -EPERM if @vma is executable, or if @vma is
+ * writable and @r is not.
  */
 int dat_region_map(struct vm_area_struct *vma, struct dat_region *r);
 
-/* An mmap() offset, in pages: the object's id above these bits, the kind of region in them. */
+/* Low bits of an mmap() offset in pages that hold the kind of region; the others hold the id. */
 #define DAT_REGION_KIND_BITS	8
 
 static inline u64 dat_mmap_place(u32 id, unsigned int kind)

@@ -13,9 +13,9 @@
 #include <linux/types.h>
 
 /*
- * Returns true if the table @next allows the change from @from to @to.  Otherwise warns, and the
- * caller must keep the old state.  Callers choose @to under the lock of the state, so only a bug in
- * the module can ask for a change that the table forbids.
+ * Returns true if the table @next allows the change from @from to @to.  Otherwise warns and returns
+ * false; the caller must then keep the old state.  Callers choose @to under the lock of the state,
+ * so only a bug in the module can ask for a change that the table forbids.
  */
 #define dat_state_may(next, from, to)	(!WARN_ON_ONCE(!((next)[from] & BIT(to))))
 

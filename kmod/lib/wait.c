@@ -9,7 +9,7 @@
 #include "lib/device.h"
 
 /*
- * Sleeps once: the caller has called prepare_to_wait() and checks its condition in a loop.  The
+ * Sleeps once.  The caller has called prepare_to_wait(), and checks its condition in a loop.  The
  * deadline is absolute on CLOCK_MONOTONIC, so the kernel can restart the system call after a stop
  * signal, a debugger or the freezer.  The call fails with EINTR only if a signal handler runs.
  * Returns 0; -ETIMEDOUT; or -ERESTARTNOHAND after a signal.
@@ -18,7 +18,7 @@ int dat_sleep(u64 deadline_ns)
 {
 	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
-	/* Before signals: a call whose deadline has passed must not fail with EINTR. */
+	/* Check this before signals: after its deadline a call must not fail with EINTR. */
 	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
 		return -ETIMEDOUT;
 	if (signal_pending(current))
