@@ -44,7 +44,7 @@ static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct ne
 	return NULL;
 }
 
-/* Returns the network interface of a port.  The caller drops the reference by dev_put(). */
+/* Returns the network interface of a port, or NULL.  The caller drops the reference. */
 static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port,
 				     const struct net *net)
 {
@@ -75,9 +75,7 @@ static bool dev_has_gids(struct ib_device *ibdev, u32 port)
 	return any;
 }
 
-/*
- * With RoCE, each GID belongs to a network interface.  Returns true if that of GID @i is in @net.
- */
+/* Returns true if the network interface of the RoCE GID @i is in @net. */
 static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struct net *net)
 {
 	const struct ib_gid_attr *attr = rdma_get_gid_attr(ibdev, port, i);
@@ -94,7 +92,7 @@ static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struc
 	return ours;
 }
 
-/* A port is visible in @net if its network interface is there. */
+/* Returns true if the network interface of the port is in @net. */
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 {
 	struct ib_device *ibdev = verbs_device(dev);
@@ -131,7 +129,10 @@ static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 	return ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL ? 1 : 2;
 }
 
-/* RoCE adds a link-local GID even if no interface has that address. */
+/*
+ * Returns true if @ndev has the IPv6 address @ss.  RoCE adds a link-local GID even if no interface
+ * has that address.
+ */
 static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage *ss)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -143,8 +144,9 @@ static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage 
 }
 
 /*
- * With ipv6.disable=1 a RoCE port still has link-local GIDs, but IPv6 has allocated no tables:
- * ipv6_chk_addr() and rdma_bind_addr() would dereference a NULL pointer.
+ * Returns false for an IPv6 address if IPv6 is disabled.  With ipv6.disable=1 a RoCE port still has
+ * link-local GIDs, but IPv6 has no tables, so ipv6_chk_addr() and rdma_bind_addr() would
+ * dereference a NULL pointer.
  */
 static bool addr_family_on(const struct sockaddr_storage *ss)
 {
@@ -152,8 +154,8 @@ static bool addr_family_on(const struct sockaddr_storage *ss)
 }
 
 /*
- * Converts a GID to an address.  Sets AF_UNSPEC if the GID does not belong to an interface in @net,
- * or if the kernel does not have its address family.
+ * Converts a GID to an address.  Sets AF_UNSPEC if no interface in @net has the GID, or if the GID
+ * is an IPv6 address and IPv6 is disabled.
  */
 static void dev_gid_addr(const struct ib_gid_attr *attr, const struct net *net,
 			 struct sockaddr_storage *ss)
@@ -173,7 +175,7 @@ static void dev_gid_addr(const struct ib_gid_attr *attr, const struct net *net,
 	rcu_read_unlock();
 }
 
-/* The GID table holds the addresses of the network interface. */
+/* Sets @best to the address with the highest rank in the GID table of a RoCE port. */
 static void dev_addr_roce(struct ib_device *ibdev, u32 port, const struct net *net,
 			  sa_family_t family, struct sockaddr_storage *best)
 {
@@ -209,8 +211,8 @@ static void dev_addr_netdev(struct net_device *ndev, struct sockaddr_storage *be
 }
 
 /*
- * Gets the address of a port.  With RoCE it comes from the GID table, else from the network
- * interface.
+ * Gets the address of a port: with RoCE from the GID table, else from the network interface.  Sets
+ * AF_UNSPEC if the port has no address of @family.
  */
 void verbs_addr(const struct dat_dev *dev, u32 port, const struct net *net,
 		sa_family_t family, struct sockaddr_storage *ss)

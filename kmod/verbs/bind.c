@@ -6,11 +6,11 @@
  * verbs_bind_init() pins the pages of the process and chooses a key, which gives no access yet.
  * When the bind has its turn in the send queue, a work request registers the memory, and the key
  * takes effect.  If the memory is too large for a work request, verbs_bind_init() registers the
- * memory directly.  The key of such memory then gives access before the bind completes.
+ * memory directly.  The key of such memory gives access before the bind completes.
  *
  * On a device with DAT_QUIRK_OPEN_INVALIDATE, any peer of the host could end a registration that
- * was made by a work request.  It cannot end a registration that was made directly, so
- * verbs_bind_init() makes all bindings of process memory directly there.
+ * was made by a work request.  A peer cannot end a registration that was made directly, so on such
+ * a device verbs_bind_init() registers all process memory directly.
  */
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
@@ -44,8 +44,8 @@ static u64 bind_pages(u64 addr, u64 length)
 }
 
 /*
- * Sets the pages of @mr.  The umem consists of whole pages, so the first and the last entry are cut
- * to the bytes of the binding.
+ * Sets the pages of @mr.  The umem consists of whole pages, so map_umem() cuts the first and the
+ * last entry to the bytes of the binding.
  */
 static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 length)
 {
@@ -71,7 +71,7 @@ static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 
 	sg_free_table(&exact);
 	if (n < 0)
 		return n;
-	/* Peers use the address in the process, whose page offset is that of the DMA address. */
+	/* Peers use the process address, which has the same page offset as the DMA address. */
 	mr->iova = addr;
 	return n == pages->nents ? 0 : -EINVAL;
 }
@@ -145,12 +145,12 @@ void verbs_bind_exit(struct dat_binding *b)
 	ib_umem_release(vb->umem);
 }
 
-/* Handles the completion of the registration.  verbs_poll() calls this with ep->lock held. */
+/* Handles the completion of the registration.  Context: in verbs_poll(), ep->lock held. */
 static void bind_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct verbs_conn *vc = cq->cq_context;
 
-	/* A flush means that the connection is closing: its teardown then completes the bind. */
+	/* A flush means that the connection is closing.  The teardown completes the bind. */
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		dat_conn_bind_done(&vc->conn, wc->status != IB_WC_SUCCESS);
 }

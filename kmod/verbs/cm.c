@@ -4,8 +4,8 @@
  * Connecting and accepting through rdma_cm.
  *
  * rdma_cm calls a handler with the handler lock of the id held.  A handler takes ep->lock and no
- * lock that is above ep->lock in the lock order.  A handler never destroys an id and always returns
- * 0: the teardown of the connection destroys the id.
+ * lock that is above ep->lock in the lock order.  A handler always returns 0 and never destroys an
+ * id, because the teardown of the connection destroys the id.
  */
 #include <linux/random.h>
 #include <net/ipv6.h>
@@ -49,8 +49,8 @@ static void cm_fail(struct dat_conn *conn, u32 event)
 }
 
 /*
- * Returns true if the connection is closing: the handler then must do nothing.  Otherwise the
- * teardown waits for the handler to return, and then undoes what the handler did.
+ * Returns true if the connection is closing.  A handler must then do nothing.  If the function
+ * returns false, the teardown waits for the handler and then undoes what the handler did.
  */
 static bool cm_closing(struct dat_conn *conn)
 {
@@ -70,11 +70,12 @@ static void cm_addr_resolved(struct dat_conn *conn, struct rdma_cm_event *event)
 }
 
 /*
- * Creates the QP and posts the receives that are in the ring.  The caller tells the peer of the
- * connection afterwards, so the peer finds these receives.
+ * Creates the QP and posts the receives that are in the ring.  The caller sends the request or the
+ * reply afterwards, so the peer finds these receives.
  *
- * Both may take long.  So the thread that connects or accepts calls this function, with no handler
- * lock: the workers of the CM, which serve all connections of the host, wait for that lock.
+ * Creating the QP and posting the receives may take long.  So the thread that connects or accepts
+ * calls this function without the handler lock.  The workers of the CM serve all connections of the
+ * host and would wait for that lock.
  */
 static int cm_make_qp(struct dat_conn *conn)
 {
@@ -90,7 +91,7 @@ static int cm_make_qp(struct dat_conn *conn)
 	return 0;
 }
 
-/* Sends the request once the route is known and the QP is made.  Handler lock held. */
+/* Sends the request if the route is known and the QP is made.  The handler lock is held. */
 static void cm_request(struct dat_conn *conn)
 {
 	struct rdma_conn_param param = cm_param(conn);
@@ -126,8 +127,8 @@ static void cm_disconnected(struct dat_conn *conn, struct rdma_cm_event *event)
 }
 
 /*
- * Returns true if the peer's consumer may have sent the reject.  The status that shows this differs
- * between transports; Documentation/design.rst has a table.
+ * Returns true if the peer's consumer may have sent the reject.  Each transport reports the reject
+ * of a consumer with another status; Documentation/design.rst has a table.
  */
 static bool cm_consumer_may_reject(const struct dat_conn *conn,
 				   const struct rdma_cm_event *event)
@@ -144,8 +145,8 @@ static bool cm_consumer_may_reject(const struct dat_conn *conn,
 }
 
 /*
- * Returns true if the peer's driver has refused because its listener had no place for the request.
- * iWARP has no reasons, so there every refusal by a driver counts.
+ * Returns true if the peer's driver has refused the request for lack of resources.  iWARP has no
+ * reject reasons, so with iWARP the function returns true for every refusal by a driver.
  */
 static bool cm_peer_is_busy(const struct dat_conn *conn, const struct rdma_cm_event *event)
 {
@@ -157,8 +158,8 @@ static bool cm_peer_is_busy(const struct dat_conn *conn, const struct rdma_cm_ev
 }
 
 /*
- * On an established connection, RDMA_CM_EVENT_REJECTED means a disconnect that has overtaken the
- * last message of the handshake.
+ * Reports a reject.  On an established connection, RDMA_CM_EVENT_REJECTED means a disconnect that
+ * has overtaken the last message of the handshake.
  */
 static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 {
@@ -177,8 +178,8 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 }
 
 /*
- * The handshake has succeeded.  @param: the peer's reply; NULL on the passive side.  Handler lock
- * held.
+ * Reports that the handshake has succeeded.  @param: the peer's reply; NULL on the passive side.
+ * The handler lock is held.
  */
 static void cm_handshake_done(struct dat_conn *conn, const struct rdma_conn_param *param)
 {
@@ -248,7 +249,7 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct verbs_conn *vc = to_verbs_conn(conn);
 	unsigned int type = event->event;
 
-	/* The teardown needs to know both, so record them even if the connection is closing. */
+	/* The teardown reads both flags, so set the flags even if the connection is closing. */
 	if (type == RDMA_CM_EVENT_ESTABLISHED)
 		WRITE_ONCE(vc->established, true);
 	WRITE_ONCE(vc->cm_event_seen, true);
@@ -300,11 +301,11 @@ static int cm_bind_kernel_port(struct rdma_cm_id *id, const struct dat_ia *ia,
 }
 
 /*
- * High throughput and low latency get the RFC 4594 class of the same name, economy gets the class
- * for low-priority data, and premium gets expedited forwarding.
+ * Sets the type of service.  High throughput and low latency get the RFC 4594 class of the same
+ * name, economy gets the class for low-priority data, and premium gets expedited forwarding.
  *
- * RoCE packets of both directions carry the type of service, which selects their Ethernet priority.
- * On InfiniBand it selects the service level of the path.
+ * With RoCE, the packets of both directions carry the type of service, which selects the Ethernet
+ * priority.  On InfiniBand, the type of service selects the service level of the path.
  */
 static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 {
@@ -328,8 +329,8 @@ static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 
 /*
  * Returns false for an address that no adapter can have: the wildcard address, a multicast address,
- * an IPv4 address that is mapped to IPv6, or a loopback address.  Only an iWARP adapter on the
- * interface lo has a loopback address, of IPv4; then @src is such an address, too.
+ * an IPv4 address that is mapped to IPv6, or a loopback address.  An IPv4 loopback address is
+ * accepted if @src is one, because an iWARP adapter on the interface lo has such an address.
  */
 static bool cm_addr_of_adapter(const struct sockaddr_storage *ss,
 			       const struct sockaddr_storage *src)
@@ -358,14 +359,14 @@ int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 	/*
 	 * rdma_cm of Linux 6.1 accepts ::1 and :: with the source address of a device, and sends a
 	 * request that reaches no listener.  After that request, every connect on the machine
-	 * fails.  To the other addresses it sends requests that nothing answers.
+	 * fails.  A request to one of the other addresses gets no answer.
 	 */
 	if (!cm_addr_of_adapter(dst, src))
 		return -ENETUNREACH;
 	id = rdma_create_id(ia->net, cm_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	/* The connection owns the id from here on: dat_conn_free() or the teardown destroys it. */
+	/* The connection now owns the id.  dat_conn_free() or the teardown destroys the id. */
 	to_verbs_conn(conn)->id = id;
 	cm_set_qos(id, qos);
 	if (ep->traits & DAT_EP_KERNEL_PORT)
@@ -409,8 +410,8 @@ static int cm_qp_become(struct verbs_conn *vc, enum ib_qp_state state)
  * writes before it accepts.  So this function moves the QP to RTS itself, and hides the QP from
  * rdma_accept(), which then accepts with param->qp_num alone.
  *
- * id->qp is NULL meanwhile.  No other thread reads id->qp: handlers wait for the handler lock,
- * which the caller holds, and the teardown waits for the end of the accept.
+ * id->qp is NULL during rdma_accept().  No other thread reads id->qp then: handlers wait for the
+ * handler lock, which the caller holds, and the teardown waits for the end of the accept.
  */
 static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_param *param)
 {
@@ -432,9 +433,9 @@ static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_para
 }
 
 /*
- * Handler lock held.  @err is the error of cm_make_qp(), or 0.  If rdma_accept() fails, it has
- * already rejected the request, so the consumer gets the event DAT_EV_ACCEPT_ERROR instead of an
- * error.
+ * Takes over the id of the request and accepts.  @err: error of cm_make_qp(), or 0.  The handler
+ * lock is held.  A failed rdma_accept() has already rejected the request, so the consumer gets the
+ * event DAT_EV_ACCEPT_ERROR instead of an errno.
  */
 static void cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr, int err)
 {

@@ -3,9 +3,9 @@
 /*
  * The completion queue of a connection, and the handlers that poll the CQ.
  *
- * The handlers take completions in batches under ep->lock, and run the pump once per batch.  The
- * poll loops of ib_core are not used, because they would take the lock and run the pump for each
- * completion.
+ * The handlers take completions in batches under ep->lock, and run the pump after a poll.  The
+ * poll loops of ib_core are not used, because such a loop would take the lock and run the pump for
+ * each completion.
  *
  * cq_notified() polls the CQ directly if it runs in softirq and finds ep->lock free.  Otherwise
  * cq_notified() schedules irq_poll, which calls cq_irq_poll().
@@ -45,7 +45,7 @@ static const u8 wc_status[] = {
 
 static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool recv)
 {
-	/* The segments were checked before the post: the message is longer than the receive. */
+	/* The segments were valid when posted, so the message must be longer than the receive. */
 	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR && dev->quirks & DAT_QUIRK_LONG_IS_QP_OP)
 		return DAT_ST_LOCAL_LENGTH;
 	if ((unsigned int)wc->status >= ARRAY_SIZE(wc_status))
@@ -54,10 +54,10 @@ static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool r
 }
 
 /*
- * Returns true if a successful receive holds a message that fits into @posted bytes.  Opcode and
- * length come from the peer, so check both.  An RDMA write with immediate data is no message: it
- * consumes a receive but puts no data into its segments.  A send that invalidates a key is a
- * message, because the invalidation can only revoke access.
+ * Returns true if a successful receive holds a message that fits into @posted bytes.  The peer
+ * chooses the opcode and the length, so check both.  An RDMA write with immediate data is no
+ * message, because the write consumes a receive but puts no data into the segments of the receive.
+ * A send that invalidates a key is a message, because the invalidation can only revoke access.
  */
 static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
 {
@@ -65,7 +65,7 @@ static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
 	       wc->byte_len <= posted;
 }
 
-/* Converts a receive with IB_WC_SUCCESS.  Without a message that fits, its status is an error. */
+/* Converts a receive with IB_WC_SUCCESS.  Sets an error if the receive holds no valid message. */
 static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 posted,
 					       struct dat_completion *c)
 {
@@ -84,7 +84,7 @@ static noinline void failure_to_completion(struct verbs_conn *vc, const struct i
 
 	c->status = wc_to_status(wc, vc->conn.dev, recv);
 	c->unproven = vc->conn.unordered;
-	/* The device refuses the peer's message; the teardown lets it send the NAK. */
+	/* The device refuses the peer's message.  The teardown waits for the NAK of the device. */
 	if (recv && wc->status != IB_WC_WR_FLUSH_ERR)
 		WRITE_ONCE(vc->refused, true);
 }
@@ -106,8 +106,8 @@ static __always_inline void to_completion(struct verbs_conn *vc, const struct ib
 }
 
 /*
- * A bind or a drain sets done() in the CQE of its work request.  A NULL done() means that the CQE
- * belongs to a struct dat_slot.
+ * Handles the @n completions in vc->wc.  A bind or a drain sets done() in the CQE of the work
+ * request.  A NULL done() means that the CQE belongs to a struct dat_slot.
  */
 static void wc_complete(struct verbs_conn *vc, struct ib_cq *cq, int n)
 {
@@ -129,8 +129,8 @@ static void wc_complete(struct verbs_conn *vc, struct ib_cq *cq, int n)
 }
 
 /*
- * Takes at most @budget completions and reports them.  Context: ep->lock held, softirqs disabled.
- * If the number taken is @budget, the CQ may hold more.
+ * Takes at most @budget completions from @cq, reports the completions, and returns their number.
+ * If the number is @budget, the CQ may hold more.  Context: ep->lock held, softirqs disabled.
  */
 int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget)
 {
@@ -170,8 +170,8 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 		done = verbs_poll(vc, vc->cq, budget);
 		polled = done && done < budget && dat_busy_join(&vc->conn);
 		/*
-		 * Call irq_poll_complete() while ep->lock is held.  After the unlock, the
-		 * connection may leave busy polling, and verbs_rearm() then calls irq_poll_sched(),
+		 * Call irq_poll_complete() while ep->lock is held.  The connection may leave busy
+		 * polling as soon as ep->lock is free.  verbs_rearm() then calls irq_poll_sched(),
 		 * which has no effect before irq_poll_complete().
 		 */
 		if (polled)
@@ -183,7 +183,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	if (polled || done == budget)
 		return done;
 	irq_poll_complete(iop);
-	/* Without an EP, the teardown has drained the connection, and no completions follow. */
+	/* A connection without an EP is drained, and no completions follow. */
 	if (ep && cq_rearm(vc->cq))
 		irq_poll_sched(iop);
 	return done;
@@ -205,7 +205,10 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 	return done == VERBS_CQ_BUDGET || (!polled && cq_rearm(vc->cq));
 }
 
-/* The driver may call this in any context, even inside a post on this CPU, which holds ep->lock. */
+/*
+ * Handles a notification of the CQ.  The driver may call this in any context, even inside a post on
+ * this CPU, which holds ep->lock.
+ */
 static void cq_notified(struct ib_cq *cq, void *context)
 {
 	struct verbs_conn *vc = context;
@@ -268,15 +271,18 @@ void verbs_take_rest(struct verbs_conn *vc)
 }
 
 /*
- * The QP is destroyed.  A running cq_irq_poll() may still arm the CQ, even after
- * irq_poll_complete().  It has ended after an RCU grace period.  May sleep.
+ * Stops irq_poll for the CQ, after the QP is destroyed.  A running cq_irq_poll() may still arm the
+ * CQ, even after irq_poll_complete(), but has ended after an RCU grace period.  May sleep.
  */
 void verbs_cq_stop(struct verbs_conn *vc)
 {
 	irq_poll_disable(&vc->iop);
 }
 
-/* Unless there never was a QP, an RCU grace period has passed since verbs_cq_stop().  May sleep. */
+/*
+ * Destroys both CQs.  If a QP was ever created, the caller has waited for an RCU grace period since
+ * verbs_cq_stop().  May sleep.
+ */
 void verbs_cq_destroy(struct verbs_conn *vc)
 {
 	verbs_recv_cq_destroy(vc);

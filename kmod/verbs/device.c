@@ -26,7 +26,7 @@ static void verbs_port_query(const struct dat_dev *dev, u32 port, struct dat_por
 	if (ib_query_port(verbs_device(dev), port, &attr))
 		return;
 	out->active = attr.state == IB_PORT_ACTIVE;
-	/* The MTU of verbs has no meaning for iWARP, whose packets are segments of TCP. */
+	/* The MTU of verbs has no meaning for iWARP, because TCP segments the data. */
 	if (out->active && !out->iwarp)
 		out->mtu = max(ib_mtu_enum_to_int(attr.active_mtu), 0);
 	if (attr.max_msg_sz)
@@ -86,7 +86,7 @@ static const struct dat_xport_ops verbs_ops = {
 	.rearm		= verbs_rearm,
 };
 
-/* A longer queue would be of no use: its completions would not fit into a CQ. */
+/* Limits the length of a queue to what a CQ can hold, because all requests may complete at once. */
 static u32 queue_limit(const struct ib_device_attr *attrs, int max_wr)
 {
 	return clamp(min(max_wr, attrs->max_cqe), 0, DAT_MAX_DTO);

@@ -22,7 +22,7 @@
  */
 static const char refusal_data[4] = "DATn";
 
-/* Returns true if a reject with private data @pd is from the peer's driver, not from a consumer. */
+/* Returns true if the private data @pd shows that the peer's driver, not a consumer, rejects. */
 bool verbs_is_refusal(const void *pd, u32 pd_len)
 {
 	return pd && pd_len >= sizeof(refusal_data) &&
@@ -39,9 +39,9 @@ static void refuse(struct rdma_cm_id *id, u8 reason)
 }
 
 /*
- * Returns true if a peer claims an address that is not the peer's own.  The claimed address comes
- * from the private data of the request.  With RoCE, rdma_cm sends the answer to the GID of the
- * path, and that GID contains the peer's true address.
+ * Returns true if a RoCE peer claims an address that is not the peer's own.  The claimed address
+ * comes from the private data of the request.  rdma_cm sends the answer to the GID of the path,
+ * which contains the peer's true address.
  */
 static bool is_off_path(const struct rdma_cm_id *id)
 {
@@ -64,7 +64,10 @@ static u8 refusal_reason(int err)
 							 IB_CM_REJ_NO_RESOURCES;
 }
 
-/* If this function returns an error, rdma_cm destroys the id of the request. */
+/*
+ * Handles an event of a listener.  If this function returns an error, rdma_cm destroys the id of
+ * the request.
+ */
 static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
@@ -90,8 +93,8 @@ static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	};
 	ret = dat_psp_request(psp, &req);
 	/*
-	 * Reject here.  Otherwise rdma_cm would send a reject that looks like one by the consumer,
-	 * or none if the error is -ENOMEM.
+	 * Reject here, because rdma_cm would send a reject that looks like a consumer's, or no
+	 * reject at all if the error is -ENOMEM.
 	 */
 	if (ret)
 		refuse(id, refusal_reason(ret));
@@ -129,7 +132,7 @@ int verbs_listen(struct dat_psp *psp, u16 port)
 	struct rdma_cm_id *id;
 	int ret;
 
-	/* An address of the adapter: the wildcard address would listen on all devices. */
+	/* Listen on the adapter's address, because the wildcard address covers all devices. */
 	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
 	if (ret)
 		return ret;
@@ -161,7 +164,10 @@ void verbs_request_unlock(void *request)
 	rdma_unlock_handler(request);
 }
 
-/* Handles an event of an unanswered request: rdma_cm can report only that the request has ended. */
+/*
+ * Handles an event of an unanswered request.  The only events that rdma_cm reports for such a
+ * request mean that the request has ended.
+ */
 static int request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	dat_cr_gone(id->context);

@@ -5,8 +5,8 @@
  *
  * Kernel memory needs no registration if only this host uses the memory and it is contiguous for
  * the device.  Segments then use the zone's key for DMA addresses, and dat_wr_to_sge() checks that
- * a segment is inside the memory.  All other memory is registered, so that a segment is contiguous
- * and a peer can access no other bytes.
+ * a segment is inside the memory.  All other memory is registered, so that the memory is contiguous
+ * for the device and a peer can access no other bytes.
  */
 #include <linux/mm.h>
 #include <rdma/ib_verbs.h>
@@ -81,7 +81,10 @@ void verbs_mem_unmap(struct dat_dev *dev, struct dat_kmem *mem)
 	mem->mapped = false;
 }
 
-/* A consumer that has mapped the memory itself also syncs it. */
+/*
+ * Syncs memory that verbs_mem_map() has mapped.  Does nothing for memory that the consumer has
+ * mapped, because the consumer syncs such memory.
+ */
 void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 length,
 		    bool for_cpu)
 {
@@ -112,8 +115,8 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 
 /*
  * Returns a mask of the page sizes that a registration by work request may use.  A device with
- * DAT_QUIRK_REG_PAGES uses the page size of the request.  Other devices always use PAGE_SIZE: with
- * a larger page size in the request, a peer would get access to other memory.
+ * DAT_QUIRK_REG_PAGES uses the page size of the request.  Other devices always use PAGE_SIZE, so a
+ * request with a larger page size would give a peer access to other memory.
  */
 static u64 reg_page_sizes(const struct dat_dev *dev)
 {
@@ -125,9 +128,9 @@ static u64 reg_page_sizes(const struct dat_dev *dev)
 }
 
 /*
- * Returns the OR of all addresses at which a page must begin or end, and of the bits in which the
- * first DMA address differs from @iova.  mr_page_shift() derives the largest possible page size
- * from the lowest set bit.
+ * Returns the OR of two values: all addresses at which a page must begin or end, and the bits in
+ * which the first DMA address differs from @iova.  The lowest set bit of the result is the largest
+ * possible page size.
  */
 static u64 boundaries(struct scatterlist *sgl, u32 n, u64 iova)
 {
@@ -159,7 +162,8 @@ static u64 pages_of(struct scatterlist *sgl, u32 n, u32 shift)
 /*
  * Returns the shift of the smallest page size with which the memory fits in *@pages pages, and sets
  * *@pages to the number of pages needed.  The memory may begin inside the first page and end inside
- * the last one.  Fails with -EINVAL if the memory has holes, with -E2BIG if it does not fit.
+ * the last page.  Fails with -EINVAL if the memory has holes, with -E2BIG if the memory does not
+ * fit.
  */
 static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32 n, u64 iova,
 			 u32 *pages)
@@ -182,9 +186,9 @@ static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32
 }
 
 /*
- * Called when there are holes between the DMA addresses.  Returns true if this module has mapped
- * the memory, and its pages adjoin without holes: then the DMA mapping has made the holes.  A
- * bounce buffer has the same offset in its page as the memory only if the driver asks for that.
+ * Returns true if the holes between the DMA addresses come from the DMA mapping.  That is so if
+ * this module has mapped the memory and the pages of the memory adjoin without holes.  A bounce
+ * buffer keeps the page offset of the memory only if the driver asks for that.
  */
 static bool dma_map_made_holes(const struct dat_kmem *mem)
 {
@@ -244,11 +248,11 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 }
 
 /*
- * Prepares a registration of a part of kernel memory, which is mapped for DMA.  The registration
- * takes effect when a work request, REG_MR, completes.  Peers use @iova for the first byte.  May
- * sleep.  Fails with -EINVAL if the part has holes or is outside @mem, with -E2BIG if it has too
- * many pages, with -EOPNOTSUPP if the device cannot register by work request, or if the DMA mapping
- * has made holes.
+ * Prepares a registration of a part of kernel memory that is mapped for DMA.  The registration
+ * takes effect when the work request REG_MR completes.  @iova: address that peers use for the first
+ * byte.  May sleep.  Fails with -EINVAL if the part has holes or is outside @mem, with -E2BIG if
+ * the part has too many pages, with -EOPNOTSUPP if the device cannot register by work request or
+ * the DMA mapping has made holes.
  */
 struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
 			       u64 iova)
@@ -349,10 +353,7 @@ void verbs_lmr_build(struct dat_lmr *lmr, u8 op, union dat_send_wr *out)
 	struct verbs_lmr *vlmr = to_verbs_lmr(lmr);
 
 	if (op == DAT_KOP_LMR_INVALIDATE) {
-		/*
-		 * The fence delays the request until earlier RDMA reads, which may write to the
-		 * memory, end.
-		 */
+		/* The fence waits for earlier RDMA reads, which may write to the memory. */
 		out->wr.send_flags |= IB_SEND_FENCE;
 		out->wr.opcode = IB_WR_LOCAL_INV;
 		out->wr.ex.invalidate_rkey = vlmr->mr->rkey;

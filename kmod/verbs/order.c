@@ -4,18 +4,18 @@
  * Order of completions on a device that completes requests out of order (DAT_QUIRK_UNORDERED, siw).
  *
  * To the core, a completion also completes all earlier requests, so completions must come in the
- * order of the posts.  siw completes a read when the answer arrives, but it completes other
- * requests as soon as they are sent.  So a request that follows a read waits in the queue until the
- * read has completed.
+ * order of the posts.  siw completes a read when the answer arrives, but completes any other
+ * request as soon as the request is sent.  So a request that follows a read waits in the queue
+ * until the read has completed.
  *
  * IB_SEND_FENCE cannot replace this wait.  While a fence waits, siw does not answer reads of the
  * peer, so two peers that wait for each other's answers would deadlock.  siw also refuses a read
- * with a fence.  A read also waits if read_out reads are in flight, because of a similar deadlock:
- * two peers deadlock if each has more reads in flight than the other end accepts.
+ * with a fence.  A read also waits while read_out reads are in flight, because two peers deadlock
+ * if each has more reads in flight than the other end accepts.
  *
- * If a request is posted during a teardown, siw may flush it while earlier requests in the SQ have
- * not completed.  So a request that was flushed or has failed does not prove that the earlier
- * requests have succeeded.  completion->unproven tells the core.  An invalidation wrongly reported
+ * During a teardown, siw may flush a newly posted request while earlier requests in the SQ have not
+ * completed.  So a request that was flushed or has failed does not prove that the earlier requests
+ * have succeeded, and completion->unproven says so to the core.  An invalidation wrongly reported
  * as done would leave memory open to the peer.
  */
 #include "core/ep/conn.h"

@@ -64,7 +64,7 @@ static void error_work(struct work_struct *work)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* The driver may call this in hard interrupt. */
+/* Handles an asynchronous event of the QP.  The driver may call this in hard interrupt. */
 static void qp_event(struct ib_event *event, void *context)
 {
 	struct verbs_conn *vc = context;
@@ -89,7 +89,7 @@ static void qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* @sq and @recvs: numbers of work requests that the queues must hold. */
+/* Creates the QP.  @sq and @recvs: numbers of work requests that the SQ and the RQ must hold. */
 static int create_qp(struct verbs_conn *vc, u32 sq, u32 recvs)
 {
 	struct dat_ep *ep = vc->conn.ep;
@@ -117,7 +117,10 @@ static int create_qp(struct verbs_conn *vc, u32 sq, u32 recvs)
 	return 0;
 }
 
-/* @sq and @recvs: numbers of completions that the CQs must hold, including those of a drain. */
+/*
+ * Creates the CQs.  @sq and @recvs: numbers of send and receive completions that the CQs must hold,
+ * including the completions of a drain.
+ */
 static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
 {
 	bool solicited = vc->conn.solicited;
@@ -137,9 +140,9 @@ static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
  * posts.
  *
  * A device rounds the number up to a power of two.  For a ring with more than DAT_BATCH entries, an
- * additional entry for the marker would double the SQ or exceed the limit of the device.  The SQ of
- * such a ring gets none: while the ring is full, its last request waits until the first one
- * completes.
+ * additional entry for the marker would double the SQ or exceed the limit of the device.  So the SQ
+ * of such a ring has no additional entry: while the ring is full, the last request waits until the
+ * first request completes.
  */
 static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 {
@@ -169,7 +172,7 @@ static int create_longest_qp(struct verbs_conn *vc, u32 *sq, u32 recvs)
 
 /*
  * Creates the CQs and the QP of a connection whose rdma_cm id is bound to a device.  May sleep.
- * Fails with -ENODEV if that is another device or port than the IA's.
+ * Fails with -ENODEV if the id is bound to another device or port than the IA's.
  */
 int verbs_make_qp(struct dat_conn *conn)
 {
@@ -209,20 +212,21 @@ static bool rq_full(struct dat_conn *conn)
 }
 
 /*
- * Returns true if the QP was ever in a state to receive.  rdma_cm moves the QP of the active side
- * to that state just before it reports ESTABLISHED, also if the connection is already closing.
+ * Returns true if the QP may ever have been able to receive.  rdma_cm makes the QP of the active
+ * side able to receive just before it reports ESTABLISHED, even if the connection is closing.
  */
 static bool may_have_received(const struct verbs_conn *vc)
 {
 	return READ_ONCE(vc->established) || vc->conn.passive;
 }
 
+/* Returns true if the peer is unauthenticated and has no access to memory. */
 static bool is_strangers(const struct verbs_conn *vc)
 {
 	return vc->conn.ep->traits & DAT_EP_STRANGER && !vc->peer_let;
 }
 
-/* Returns the jiffies that are left until the current step has taken @limit jiffies. */
+/* Returns the number of jiffies until the current step has taken @limit jiffies. */
 static unsigned long step_left(const struct verbs_conn *vc, unsigned long limit)
 {
 	unsigned long taken = jiffies - vc->step_began;
@@ -231,7 +235,7 @@ static unsigned long step_left(const struct verbs_conn *vc, unsigned long limit)
 }
 
 /*
- * Returns the jiffies after which a step polls again for its event.  The delays double, up to
+ * Returns the number of jiffies after which a step polls again.  The delays double, up to
  * MAX_DELAY.  Returns 0 if the step has taken @limit jiffies.
  */
 static unsigned long step_again(const struct verbs_conn *vc, unsigned long limit)
@@ -248,9 +252,9 @@ static unsigned long end_handlers(struct verbs_conn *vc)
 }
 
 /*
- * The CM ignores rdma_disconnect() while it waits for the last message of the handshake, so a
- * teardown waits for a CM event first.  It does not wait for an unauthenticated peer without access
- * to memory: such a peer would keep its place among the connections for longer.
+ * Waits for a CM event of an accepted connection, because the CM ignores rdma_disconnect() while it
+ * waits for the last message of the handshake.  A teardown does not wait for an unauthenticated
+ * peer without access to memory, so that such a peer cannot hold the connection for longer.
  */
 static unsigned long await_cm_event(struct verbs_conn *vc)
 {
@@ -261,12 +265,13 @@ static unsigned long await_cm_event(struct verbs_conn *vc)
 }
 
 /*
- * Waits until the device has sent the NAK of the request that it has refused.
+ * Waits until the device has sent the NAK of a request that the device has refused.
  *
- * rxe reports a failed receive before it sends the NAK, and since Linux 7.2 also an access error.
- * If the QP is moved to the error state in between, the peer's request completes as flushed instead
- * of refused.  When the NAK is sent, the device itself moves the QP to the error state.  A device
- * that does not report the state, such as siw of Linux 6.1, takes all of NAK_TIME.
+ * rxe reports a failed receive before it sends the NAK.  Since Linux 7.2, rxe also reports an
+ * access error before the NAK.  If the QP is moved to the error state in between, the peer's
+ * request completes as flushed instead of refused.  The device itself moves the QP to the error
+ * state when the NAK is sent.  With a device that does not report the state, such as siw of Linux
+ * 6.1, the wait takes all of NAK_TIME.
  */
 static unsigned long await_nak(struct verbs_conn *vc)
 {
@@ -282,11 +287,12 @@ static unsigned long await_nak(struct verbs_conn *vc)
  * Gives the device time to end the last request of the peer, before the QP is moved to the error
  * state.
  *
- * A device with DAT_QUIRK_REPLAYS executes the request again if the QP changes its state after the
- * request has completed and before the device is done with it.  A consumer often closes a
- * connection because of the message that it has just received.
+ * A device with DAT_QUIRK_REPLAYS executes the request again if the state of the QP changes between
+ * the completion of the request and the end of its execution.  Such a change is likely, because a
+ * consumer often closes a connection because of the message that it has just received.
  *
- * Peers can provoke these delays.  So the delays are short, and strangers get none for a NAK.
+ * Peers can provoke these delays.  So the delays are short, and the teardown does not wait for the
+ * NAK to an unauthenticated peer.
  */
 static unsigned long await_request(struct verbs_conn *vc)
 {
@@ -308,9 +314,9 @@ static unsigned long disconnect(struct verbs_conn *vc)
 }
 
 /*
- * ib_drain_qp() posts a marker to the SQ and to the RQ.  The SQ always has room, because
- * verbs_make_qp() has reserved an entry.  The RQ may be full, so wait until the device has flushed
- * a receive.
+ * Drains the QP.  ib_drain_qp() posts a marker to the SQ and to the RQ.  The SQ always has room,
+ * because verbs_make_qp() has reserved an entry.  The RQ may be full, so wait until the device has
+ * flushed a receive.
  */
 static unsigned long drain(struct verbs_conn *vc)
 {
@@ -330,9 +336,10 @@ static unsigned long drain(struct verbs_conn *vc)
 }
 
 /*
- * Receives from an SRQ may still be in flight when the SQ is drained.  IB_EVENT_QP_LAST_WQE_REACHED
- * says that the completions of all these receives are in the CQ.  A QP that was never in a state to
- * receive has taken none, and reports no event.
+ * Waits for the receives that the QP has taken from an SRQ, because the drain of the SQ does not
+ * cover such receives.  IB_EVENT_QP_LAST_WQE_REACHED says that the completions of all these
+ * receives are in the CQ.  A QP that was never able to receive has taken no receives and reports no
+ * event.
  */
 static unsigned long await_last_wqe(struct verbs_conn *vc)
 {
@@ -345,11 +352,11 @@ static unsigned long await_last_wqe(struct verbs_conn *vc)
 
 static unsigned long destroy_qp(struct verbs_conn *vc)
 {
-	/* The destruction of the QP removes its completions from the CQ, so take them before. */
+	/* The destruction of the QP removes completions from the CQ, so take them first. */
 	if (vc->conn.ep->srq)
 		verbs_take_rest(vc);
 	rdma_destroy_qp(vc->id);
-	/* If the peer disconnected because of an error that error_work reports, report it. */
+	/* Report a pending error, because the error may be why the peer has disconnected. */
 	if (cancel_work_sync(&vc->error_work))
 		error_work(&vc->error_work);
 	/* Take the completions of SRQ receives that arrived after the drain. */
@@ -360,8 +367,8 @@ static unsigned long destroy_qp(struct verbs_conn *vc)
 
 /* A step of a teardown. */
 struct verbs_step {
-	unsigned long	(*run)(struct verbs_conn *vc);	/* 0: done; else call again in n jiffies */
-	bool		needs_qp;			/* skipped without a QP */
+	unsigned long	(*run)(struct verbs_conn *vc);	/* returns 0, or jiffies to the next call */
+	bool		needs_qp;			/* the step is skipped without a QP */
 };
 
 static const struct verbs_step steps[] = {
@@ -419,7 +426,10 @@ static void grace_work(struct work_struct *work)
 	queue_rcu_work(dat_close_wq, &vc->exit_work);
 }
 
-/* The work items take no place in dat_close_wq while they wait. */
+/*
+ * Destroys the CQs after a grace period and then calls dat_conn_gone().  No work item runs during
+ * the grace period, so the wait occupies no worker of dat_close_wq.
+ */
 void verbs_conn_exit(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);

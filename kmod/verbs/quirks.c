@@ -11,9 +11,9 @@ struct verbs_driver {
 };
 
 /*
- * Drivers that correctly register user memory for a kernel protection domain.  Some others (irdma,
- * mthca, hns) read a udata that does not exist, or map the wrong memory.  So a driver that is not
- * listed is not supported.
+ * Drivers that correctly register user memory for a kernel protection domain.  Some other drivers
+ * (irdma, mthca, hns) read a udata that does not exist, or map the wrong memory.  So a driver that
+ * is not listed is not supported.
  */
 static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_RXE,	RXE_QUIRKS_BEFORE_6_12 | RXE_QUIRKS_BEFORE_6_3 |
@@ -49,7 +49,7 @@ bool verbs_driver_good(const struct ib_device *ibdev)
 	return driver_of(ibdev);
 }
 
-/* An unsupported driver has no quirks, because its devices cannot be opened. */
+/* Returns the quirks of a driver.  The devices of an unsupported driver cannot be opened. */
 unsigned long verbs_quirks(const struct ib_device *ibdev)
 {
 	const struct verbs_driver *driver = driver_of(ibdev);

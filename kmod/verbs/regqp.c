@@ -4,8 +4,8 @@
  * Registration of kernel memory for peers.
  *
  * In verbs, the work request REG_MR registers kernel memory.  REG_MR needs a connected QP of the
- * zone.  The consumer may have none yet, for example if it sends a key in the private data of its
- * first connect.  So the zone creates a connection on demand: rdma_cm connects the adapter's
+ * zone.  The consumer may have no QP yet, for example if the private data of the first connect
+ * contains a key.  So the zone creates a connection on demand: rdma_cm connects the adapter's
  * address to itself, which works with all transports.  The connection carries no data.
  *
  * No peer can use this mechanism to connect to a QP of the zone.  The listener exists only during
@@ -29,18 +29,18 @@
 #define REG_SLICE	(HZ / 10)	/* interval of the checks for a closing IA */
 #define REG_SECRET	32
 
-/* Connection of the adapter to itself, which registers memory. */
+/* Connection of the adapter to itself, on which memory is registered. */
 struct verbs_regqp {
-	struct ib_pd		*pd;		/* of the zone */
-	struct ib_cq		*cq;		/* of both ends; the waiting thread polls it */
-	struct rdma_cm_id	*listener;	/* during the handshake, else NULL */
+	struct ib_pd		*pd;		/* protection domain of the zone */
+	struct ib_cq		*cq;		/* CQ of both ends; the waiting thread polls @cq */
+	struct rdma_cm_id	*listener;	/* NULL except during the handshake */
 	struct rdma_cm_id	*id[2];		/* active and passive end; each owns a QP */
 	u8			secret[REG_SECRET]; /* private data of the active end's request */
-	struct completion	connected;	/* the handshake has succeeded or failed */
-	int			error;		/* of the handshake */
-	struct ib_cqe		cqe;		/* of REG_MR */
-	bool			done;		/* REG_MR has completed, with @status */
-	enum ib_wc_status	status;
+	struct completion	connected;	/* complete when the handshake has ended */
+	int			error;		/* result of the handshake, 0 after a success */
+	struct ib_cqe		cqe;		/* CQE of REG_MR */
+	bool			done;		/* flag: REG_MR has completed */
+	enum ib_wc_status	status;		/* status of REG_MR if @done */
 };
 
 static int reg_make_qp(struct verbs_regqp *r, struct rdma_cm_id *id)
@@ -110,7 +110,7 @@ static int reg_active_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	unsigned int type = event->event;
 	int ret = -ENETUNREACH;
 
-	/* The handshake is over.  On a broken connection the next registration fails. */
+	/* After the handshake, ignore events: on a broken connection the next REG_MR fails. */
 	if (completion_done(&r->connected))
 		return 0;
 	if (type < ARRAY_SIZE(reg_steps) && reg_steps[type])
@@ -120,13 +120,16 @@ static int reg_active_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* The active end gets a matching event. */
+/* Ignores an event of the passive end, because the active end gets a matching event. */
 static int reg_passive_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	return 0;
 }
 
-/* If this function returns an error, rdma_cm rejects the request and destroys @id with its QP. */
+/*
+ * Handles an event of the listener.  If this function returns an error, rdma_cm rejects the request
+ * and destroys @id.
+ */
 static int reg_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *asked = &event->param.conn;
@@ -214,12 +217,12 @@ static void reg_destroy_id(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* @r is NULL, or has no registration in flight.  May sleep. */
+/* Ends the connection and frees @r, which may be NULL.  No thread waits for REG_MR.  May sleep. */
 void verbs_regqp_free(struct verbs_regqp *r)
 {
 	if (!r)
 		return;
-	/* From here on no handler creates a QP, except a handler that is already running. */
+	/* After complete_all(), only a handler that is already running creates the active QP. */
 	complete_all(&r->connected);
 	if (r->listener)
 		rdma_destroy_id(r->listener);
@@ -239,10 +242,7 @@ static int reg_make(struct verbs_regqp *r, const struct dat_ia *ia)
 	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
 	if (ret)
 		return ret;
-	/*
-	 * The CQ is never armed, so rxe runs no CQ handler after the free, and no grace time is
-	 * needed.
-	 */
+	/* The CQ is never armed, so rxe runs no CQ handler, and the free needs no grace time. */
 	cq = ib_alloc_cq(verbs_device(ia->dev), r, 4, 0, IB_POLL_DIRECT);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
@@ -311,9 +311,7 @@ static int regqp_register(struct verbs_regqp *r, const struct dat_ia *ia, struct
 	unsigned long end = jiffies + REG_TIMEOUT;
 
 	r->done = false;
-	/*
-	 * Some devices refuse the post if the QP is in error: an error means a broken connection.
-	 */
+	/* Some devices refuse a post to a QP in error, so a failure means a broken connection. */
 	if (ib_post_send(r->id[0]->qp, &reg.wr, NULL))
 		return -ENOTCONN;
 	for (;;) {
@@ -351,10 +349,10 @@ static int pz_register(struct verbs_pz *vpz, struct ib_mr *mr, int access)
 }
 
 /*
- * Brings a registration into effect.  May sleep; the first call for a zone establishes a
- * connection.  Fails with -ENETUNREACH if the adapter has no address or cannot reach itself, with
- * -EIO if the device refuses the registration, with -ENODEV if @pz is about to be shut down.  After
- * an error the caller can only deregister @mr.
+ * Brings the registration @mr into effect.  The first call for a zone establishes a connection.
+ * May sleep.  Fails with -ENETUNREACH if the adapter has no address or cannot reach itself, with
+ * -EIO if the registration fails or takes too long, with -ENOMEM, or with -ENODEV if the IA is
+ * closing.  After an error, the caller can only deregister @mr.
  */
 int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 {
@@ -365,7 +363,7 @@ int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 	mutex_lock(&vpz->reg_lock);
 	had = vpz->reg;
 	ret = pz_register(vpz, mr, access);
-	/* The connection may have broken since the last registration: try once with a new one. */
+	/* If the connection has broken since the last registration, try a new connection once. */
 	if (ret == -ENOTCONN && had)
 		ret = pz_register(vpz, mr, access);
 	mutex_unlock(&vpz->reg_lock);

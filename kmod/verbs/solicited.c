@@ -2,13 +2,12 @@
 // Copyright (c) The dat authors
 /*
  * The receive CQ of a connection with the completion flag SOLICITED_WAIT; see
- * core/event/solicited.c.
- * Requests of such a connection have a separate CQ, which is armed for all completions, so that
- * each completed request runs the pump.
+ * core/event/solicited.c.  Requests of such a connection have a separate CQ, which is armed for all
+ * completions, so that each completed request runs the pump.
  *
  * recv_answer() arms the receive CQ before it polls the CQ.  A solicited message that arrives
- * between the two steps triggers another notification.  An unsolicited message triggers one only
- * with DAT_QUIRK_NO_SOLICITED.
+ * between the two steps triggers another notification.  An unsolicited message triggers a
+ * notification only with DAT_QUIRK_NO_SOLICITED.
  */
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
@@ -17,8 +16,8 @@
 #include "verbs/verbs.h"
 
 /*
- * Takes completions of receives, both solicited and unsolicited.  ep->lock is held.  If the number
- * taken is VERBS_CQ_BUDGET, the CQ may hold more.
+ * Takes completions of receives, both solicited and unsolicited, and returns their number.  If the
+ * number is VERBS_CQ_BUDGET, the CQ may hold more.  ep->lock is held.
  */
 int verbs_recv_take(struct dat_conn *conn)
 {
@@ -27,7 +26,10 @@ int verbs_recv_take(struct dat_conn *conn)
 	return vc->recv_cq ? verbs_poll(vc, vc->recv_cq, VERBS_CQ_BUDGET) : 0;
 }
 
-/* A closing connection has to drain unsolicited receives too, so it arms for all completions. */
+/*
+ * Arms the receive CQ, for all completions if the connection is closing, because a teardown also
+ * drains unsolicited receives.
+ */
 static void recv_arm(struct verbs_conn *vc)
 {
 	const struct dat_conn *conn = &vc->conn;
@@ -36,7 +38,7 @@ static void recv_arm(struct verbs_conn *vc)
 	ib_req_notify_cq(vc->recv_cq, all ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
 }
 
-/* Returns true if the CQ may hold more. */
+/* Arms and polls the receive CQ.  Returns true if the CQ may hold more.  ep->lock is held. */
 static bool recv_answer(struct verbs_conn *vc)
 {
 	struct dat_conn *conn = &vc->conn;
@@ -48,7 +50,7 @@ static bool recv_answer(struct verbs_conn *vc)
 	return done == VERBS_CQ_BUDGET;
 }
 
-/* A tasklet runs in softirq, which is an RCU read side, so the EP stays allocated. */
+/* Polls the receive CQ.  A softirq is an RCU read side, so the EP stays allocated. */
 static void recv_task(struct tasklet_struct *t)
 {
 	struct verbs_conn *vc = from_tasklet(vc, t, recv_task);
@@ -59,7 +61,7 @@ static void recv_task(struct tasklet_struct *t)
 		return;
 	dat_complete_begin(&vc->conn);
 	spin_lock(&ep->lock);
-	/* If the connection has left the EP meanwhile, there is no EVD to notify. */
+	/* A connection that has left the EP meanwhile has no EVD to notify. */
 	if (vc->conn.ep == ep)
 		more = recv_answer(vc);
 	spin_unlock(&ep->lock);
@@ -69,8 +71,8 @@ static void recv_task(struct tasklet_struct *t)
 }
 
 /*
- * The driver may call this in any context, even while this CPU holds ep->lock, so the tasklet does
- * the work.
+ * Handles a notification of the receive CQ.  The driver may call this in any context, even while
+ * this CPU holds ep->lock, so the tasklet polls the CQ.
  */
 static void recv_notified(struct ib_cq *cq, void *context)
 {
@@ -84,7 +86,7 @@ void verbs_recv_cq_init(struct verbs_conn *vc)
 	tasklet_setup(&vc->recv_task, recv_task);
 }
 
-/* @vc has no QP yet; conn.solicited is set.  May sleep. */
+/* Creates and arms the receive CQ.  @vc has no QP yet, and conn.solicited is set.  May sleep. */
 int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 {
 	struct ib_device *ibdev = verbs_device(vc->conn.dev);
@@ -101,14 +103,14 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 	return 0;
 }
 
-/* Arms the receive CQ of a closing connection for unsolicited receives too.  Context: any. */
+/* Lets the tasklet arm the receive CQ of a closing connection for all receives.  Context: any. */
 void verbs_recv_notify_all(struct verbs_conn *vc)
 {
 	if (vc->recv_cq)
 		tasklet_schedule(&vc->recv_task);
 }
 
-/* @vc has no QP and no EP, and no reader of conn->ep is left.  May sleep. */
+/* Destroys the receive CQ.  @vc has no QP, and no handler uses the EP any more.  May sleep. */
 void verbs_recv_cq_destroy(struct verbs_conn *vc)
 {
 	if (vc->recv_cq)

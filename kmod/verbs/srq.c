@@ -6,7 +6,7 @@
 #include "core/ep/srq.h"
 #include "verbs/verbs.h"
 
-/* The driver may call this in hard interrupt. */
+/* Handles an asynchronous event of the SRQ.  The driver may call this in hard interrupt. */
 static void srq_event(struct ib_event *event, void *context)
 {
 	if (event->event == IB_EVENT_SRQ_ERR)

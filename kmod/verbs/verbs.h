@@ -23,31 +23,32 @@ struct ib_umem;
 struct rdma_cm_id;
 struct verbs_regqp;
 
+/* A protection zone.  Lock order: ia->sem, @reg_lock, handler locks of rdma_cm ids. */
 struct verbs_pz {
 	struct dat_pz		pz;
 	struct ib_pd		*pd;		/* NULL after shutdown */
-	struct mutex		reg_lock;	/* reg; order: ia->sem, reg_lock, handler locks */
+	struct mutex		reg_lock;	/* protects @reg */
 	struct verbs_regqp	*reg;		/* registers kernel memory; made on demand */
 };
 
 struct verbs_lmr {
 	struct dat_lmr		lmr;
-	struct ib_mr		*mr;		/* NULL after shutdown, and if none is needed */
-	int			access;		/* for the next registration request; FMRs only */
+	struct ib_mr		*mr;		/* NULL after shutdown and without registration */
+	int			access;		/* IB_ACCESS_* bits of the next REG_MR; FMRs only */
 };
 
 /* A binding of the verbs transport. */
 struct verbs_binding {
 	struct dat_binding	b;
 	struct ib_mr		*mr;		/* NULL if verbs_bind_init() has failed */
-	bool			queued;		/* a work request brings @mr into effect */
+	bool			queued;		/* flag: a work request brings @mr into effect */
 	struct ib_umem		*umem;		/* pinned user pages if @queued, else NULL */
 	int			access;		/* IB_ACCESS_* bits of @mr */
 };
 
 struct verbs_srq {
 	struct dat_srq		srq_obj;
-	struct ib_srq		*srq;		/* NULL after shutdown; posts hold srq_obj.lock */
+	struct ib_srq		*srq;		/* NULL after shutdown; srq_obj.lock for posts */
 };
 
 static inline struct verbs_pz *to_verbs_pz(struct dat_pz *pz)
@@ -75,31 +76,29 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @conn: connection of the core
  * @id: rdma_cm id, owned by the connection; the context pointer of the id is @conn
  * @qp: queue pair; owned by @id
- * @cq: CQ for requests; also for receives if @recv_cq is NULL
+ * @cq: CQ for requests, and for receives if @recv_cq is NULL
  * @recv_cq: CQ for receives if conn.solicited is set; else NULL
  * @iop: irq_poll instance that polls @cq when the notification handler of @cq cannot poll
  * @recv_task: tasklet that handles notifications of @recv_cq
  * @error_work: work that handles an error event of @qp, because the event may come in hard
  *	interrupt
- * @grace_work: work that queues @exit_work, if the device needs time before its CQs are destroyed
+ * @grace_work: delayed work that queues @exit_work; used with DAT_QUIRK_CQ_GRACE
  * @exit_work: work that destroys the CQs
- * @step: number of steps of the teardown that are done
+ * @step: index of the current step of the teardown
  * @step_began: time in jiffies when the current step of the teardown began
- * @cm_event_seen: flag: rdma_cm has reported an event of @id; never cleared; the teardown reads it
+ * @cm_event_seen: flag: rdma_cm has reported an event of @id; never cleared; read without a lock
+ * @established: flag: rdma_cm has reported ESTABLISHED, so @qp can receive; never cleared; read
  *	without a lock
- * @established: flag: rdma_cm has reported ESTABLISHED, so @qp can receive; never cleared; the
- *	teardown reads it without a lock
  * @routed: flag: rdma_cm has resolved the route to the peer; protected by the handler lock of @id
  * @prepared: flag: the active side has made @qp and posted the receives; protected by the handler
  *	lock of @id
- * @last_wqe: flag: @qp is in error and takes no more receives from the SRQ; never cleared; the
- *	teardown reads it without a lock
+ * @last_wqe: flag: @qp is in error and takes no more receives from the SRQ; never cleared; read
+ *	without a lock
  * @peer_qpn: queue pair number of the peer; 0 with iWARP; set before ESTABLISHED
  * @peer_let: flag: verbs_allow_peer() has succeeded; constant once the connection is closing
- * @refused: flag: the device has refused a request of the peer; never cleared; the teardown reads
- *	it without a lock
- * @reads: number of RDMA reads posted since no request was in flight; used only by order.c;
- *	protected by ep->lock
+ * @refused: flag: the device has refused a request of the peer; never cleared; read without a lock
+ * @reads: number of RDMA reads posted since the last time without a request in flight; used only
+ *	by order.c; protected by ep->lock
  * @bind_cqe: CQE of the registration of conn->bind
  * @wc: buffer for completions polled from a CQ; protected by ep->lock
  * @done: buffer for completions passed to the core; protected by ep->lock
