@@ -4,8 +4,7 @@
  * ioctl operations on an adapter, on memory and on SRQs.
  *
  * An operation checks the argument, looks up the objects, calls the object layer and fills in the
- * results.  The operation checks the limits of the adapter, so the object layer does not check them
- * again.
+ * results.  The operation, not the object layer, checks the limits of the adapter.
  */
 #include <linux/bits.h>
 #include <linux/cpumask.h>
@@ -27,8 +26,8 @@
 #include "user/file.h"
 
 /*
- * Checks the resize step in an ioctl argument.  Fails with -EOPNOTSUPP if it is unknown, with
- * -EINVAL if a step that allocates a ring has a @generation.
+ * Converts the resize step in an ioctl argument to *@step.  Fails with -EOPNOTSUPP if the step is
+ * unknown, with -EINVAL if a step that allocates a ring has a @generation.
  */
 int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
 {
@@ -106,8 +105,8 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 }
 
 /*
- * Binds the IA to the file.  Called after the results were copied to the caller, because a file
- * cannot be unbound.
+ * Binds the new IA to the file, or closes the IA if @ret is an error.  Called after the results
+ * were copied to the caller, because a file cannot be unbound.
  */
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)
 {
@@ -149,8 +148,8 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 }
 
 /*
- * Copies an address and zeros the rest of @to.  Returns the length of the address, 0 if there is
- * none.
+ * Copies an address and zeros the rest of @to.  Returns the length of the address, or 0 if @ss is
+ * not an IPv4 or IPv6 address.
  */
 u32 dat_cmd_addr(u8 to[DAT_ADDR_SIZE], const struct sockaddr_storage *ss)
 {
@@ -192,10 +191,7 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
 	if (READ_ONCE(dat_ucmd_ia(ucmd)->dead) && xa_empty(&dat_ucmd_ia(ucmd)->objs)) {
-		/*
-		 * A parked poller does not notice by itself that the device is gone, so wake the
-		 * poller.
-		 */
+		/* Wake a parked poller, which does not notice by itself that the device is gone. */
 		dat_poller_wake(&ucmd->file->poller);
 		return -ENODEV;
 	}
@@ -226,8 +222,8 @@ int dat_cmd_free(struct dat_ucmd *ucmd)
 int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret)
 {
 	/*
-	 * If the copy of the results failed, the caller did not get the id of the object, so free
-	 * the object.  If the IA was closed meanwhile, the close has freed the object.
+	 * Free the object if the copy of the results failed, because the caller did not get the id.
+	 * If the IA was closed meanwhile, the close has freed the object.
 	 */
 	if (ret && !dat_ia_lock_live(ucmd->bound)) {
 		if (!dat_obj_free(ucmd->made))
@@ -264,7 +260,7 @@ static int lmr_check(const struct dat_lmr_create *arg)
 	return 0;
 }
 
-/* dat_obj_get() for operations that do not hold ia->sem. */
+/* Gets a reference like dat_obj_get(), for operations that do not hold ia->sem.  May sleep. */
 static void *get_live(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	void *obj;
@@ -302,7 +298,10 @@ static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
 	return ret;
 }
 
-/* Runs without ia->sem, because a process can make its own page faults take arbitrarily long. */
+/*
+ * Registers memory.  Runs without ia->sem, because a process can make its page faults take
+ * arbitrarily long.
+ */
 int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
 {
 	struct dat_lmr_create *arg = ucmd->arg;
@@ -357,7 +356,7 @@ static int rmr_bind(struct dat_ucmd *ucmd, struct dat_rmr *rmr, struct dat_lmr *
 	return ret;
 }
 
-/* Runs without ia->sem, because the operation faults in pages; see dat_cmd_lmr_create(). */
+/* Prepares a bind.  Runs without ia->sem, because of page faults; see dat_cmd_lmr_create(). */
 int dat_cmd_rmr_bind(struct dat_ucmd *ucmd)
 {
 	struct dat_rmr_bind *arg = ucmd->arg;

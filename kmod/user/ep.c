@@ -16,7 +16,7 @@
 #include "core/mem/lmr.h"
 #include "user/file.h"
 
-/* Looks up an optional parent of an EP.  Id 0 means none: the result is NULL. */
+/* Looks up an optional parent of an EP.  Returns NULL for id 0, which means no parent. */
 static void *ep_find(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	return id ? dat_obj_get(ia, type, id) : NULL;
@@ -203,7 +203,7 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 	ep = dat_obj_get(ucmd->bound, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	/* The id of the SRQ stays valid: the EP, to which we hold a reference, uses the SRQ. */
+	/* The id of the SRQ stays valid, because the EP uses the SRQ. */
 	ep_modify_to_create(arg, ep_srq_id(ep), &create);
 	ret = ep_modify(ucmd->bound, ep, &create, &step);
 	ep_modify_fill(arg, ep, &step);
@@ -379,7 +379,10 @@ int dat_cmd_cr_reject(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* Runs without ia->sem, because dat_cr_handoff() takes ia->sem of the service point's IA. */
+/*
+ * Hands a request off.  Runs without ia->sem, because dat_cr_handoff() takes ia->sem of the service
+ * point's IA.
+ */
 int dat_cmd_cr_handoff(struct dat_ucmd *ucmd)
 {
 	struct dat_cr_handoff *arg = ucmd->arg;

@@ -42,8 +42,8 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 }
 
 /*
- * Makes the EVD the async EVD of the IA.  Called after the results were copied: the caller must
- * have the id of the EVD before events arrive.
+ * Makes an EVD with the async stream the async EVD of the IA.  Called after the results were
+ * copied, because the caller must have the id of the EVD before events arrive.
  */
 int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret)
 {
@@ -60,7 +60,7 @@ out:
 	return dat_cmd_finish_obj(ucmd, ret);
 }
 
-/* Sleeps without ia->sem, so that a concurrent close can proceed. */
+/* Waits for events.  Sleeps without ia->sem, so that a concurrent close can proceed. */
 int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 {
 	struct dat_evd_wait *arg = ucmd->arg;
@@ -78,7 +78,7 @@ int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* Polls without ia->sem, so that a concurrent close can proceed. */
+/* Polls an EVD.  Runs without ia->sem, so that a concurrent close can proceed. */
 int dat_cmd_evd_poll(struct dat_ucmd *ucmd)
 {
 	struct dat_evd_poll *arg = ucmd->arg;
@@ -214,7 +214,7 @@ int dat_cmd_cno_query(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/* Sleeps without ia->sem, so that a concurrent close can proceed. */
+/* Waits for a CNO.  Sleeps without ia->sem, so that a concurrent close can proceed. */
 int dat_cmd_cno_wait(struct dat_ucmd *ucmd)
 {
 	struct dat_cno_wait *arg = ucmd->arg;
@@ -260,7 +260,7 @@ int dat_cmd_fd(struct dat_ucmd *ucmd)
 	return min(ret, 0);
 }
 
-/* Installs the descriptor after the results were copied, because it cannot be taken back. */
+/* Installs the descriptor.  Called after the copy of the results, because an install is final. */
 int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret)
 {
 	struct dat_fd *arg = ucmd->arg;

@@ -33,8 +33,8 @@ static const struct file_operations fd_fops = {
 };
 
 /*
- * Returns a file for poll(), which holds a reference to @obj.  May sleep.  Fails with -EOPNOTSUPP
- * if objects of this type cannot be polled.
+ * Returns a file for poll().  The file holds a reference to @obj.  May sleep.  Fails with
+ * -EOPNOTSUPP if objects of this type cannot be polled.
  */
 struct file *dat_fd_file(struct dat_obj *obj)
 {

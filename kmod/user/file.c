@@ -15,9 +15,9 @@
 #define BELL_RQ		1UL	/* tag of an EP's receive queue in file->bells */
 
 /*
- * Number of files whose objects are destroyed at the same time because an address space has ended.
- * A process may have thousands of files.  The bound keeps their teardowns from taking all
- * processors and all of dat_close_wq at once.  A file that is closed does not wait for the bound.
+ * Largest number of files whose objects are destroyed at the same time because an address space has
+ * ended.  A process may have thousands of files.  The limit keeps the teardowns from taking all
+ * processors and all of dat_close_wq at once.  The limit does not delay the close of a file.
  */
 #define FILE_ENDS	4
 
@@ -29,9 +29,9 @@ static void file_end_work(struct work_struct *work)
 }
 
 /*
- * Destroys the objects of the file when the address space of the process ends.  Another process may
- * still hold the file open, but cannot use the file.  If the objects stayed, a peer could go on
- * writing to memory that no process has mapped.
+ * Queues the destruction of the file's objects when the address space of the process ends.  Another
+ * process may still hold the file open, but cannot use the file.  If the objects stayed, a peer
+ * could go on writing to memory that no process has mapped.
  */
 static void file_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 {
@@ -59,9 +59,9 @@ static void file_open(struct dat_devfile *devfile)
 void dat_file_close_ia(struct dat_file *file)
 {
 	dat_ia_wake(file->ia);
-	/* This waits for the calls that hold ia->sem, so no call adds bells afterwards. */
+	/* dat_ia_shutdown() waits for calls that hold ia->sem, so no call adds bells afterwards. */
 	dat_ia_shutdown(file->ia);
-	/* The poller reads file->bells only while the IA is live.  Wake it, so that it ends. */
+	/* Wake the poller, which ends because the IA is dead and no longer reads file->bells. */
 	dat_poller_wake(&file->base.poller);
 	xa_destroy(&file->bells);
 	dat_ia_close(file->ia);
@@ -73,7 +73,7 @@ static void file_release(struct dat_devfile *devfile)
 
 	if (!file->ia)
 		return;
-	/* This queues file->end_work if the address space has not ended. */
+	/* mmu_notifier_unregister() queues file->end_work if the address space has not ended. */
 	mmu_notifier_unregister(&file->mn, devfile->mm);
 	cancel_work_sync(&file->end_work);
 	dat_file_close_ia(file);
@@ -89,8 +89,8 @@ static void file_release(struct dat_devfile *devfile)
  *
  * After a success, the objects of the IA are destroyed when the process's address space ends.
  *
- * Context: may sleep; takes mmap_lock.  Return: 0; -EBUSY if the file has an IA already; -ENOMEM;
- * -ERESTARTNOINTR if a signal is pending.
+ * Context: may sleep; takes mmap_lock.  Return: 0; -EBUSY if the file has an IA already; -ENOMEM if
+ * memory is short; -ERESTARTNOINTR if a signal is pending.
  */
 int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *doorbell)
 {
@@ -100,7 +100,7 @@ int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *d
 	if (file->ia)
 		goto out;
 	ret = mmu_notifier_register(&file->mn, file->base.mm);
-	/* -EINTR: a signal is pending.  The process may have no handler for it, so restart. */
+	/* -EINTR means a pending signal.  The process may not handle the signal, so restart. */
 	if (ret == -EINTR)
 		ret = -ERESTARTNOINTR;
 	if (ret)
@@ -146,8 +146,8 @@ static int file_add_ep_bells(struct dat_file *file, struct dat_ep *ep)
 }
 
 /*
- * Allocates bits of the doorbell region for the queues of a published EP or SRQ.  Another thread
- * may be freeing it: then fails with -ENOENT.  Fails with -ENOSPC if no bit is free.
+ * Allocates bits of the doorbell region for the queues of a published EP or SRQ.  Fails with
+ * -ENOENT if another thread is freeing the object, with -ENOSPC if no bit is free, or with -ENOMEM.
  */
 int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj)
 {
@@ -168,13 +168,14 @@ static void file_del_bell(struct dat_file *file, struct dat_queue *q)
 {
 	if (q->bell != DAT_NO_BELL)
 		xa_erase(&file->bells, q->bell);
-	/* A process may free an object by its number before the call that creates it returns. */
+	/* WRITE_ONCE(), because the call that creates the object may still read q->bell. */
 	WRITE_ONCE(q->bell, DAT_NO_BELL);
 }
 
 /*
- * Releases the doorbell bits of an object of any type that was freed, so that dat_file_add_bells()
- * rejects it.  file->bells holds no reference to @obj, so the caller must still hold one.
+ * Releases the doorbell bits of an object that was freed, so that dat_file_add_bells() rejects the
+ * object.  Does nothing for an object without queues.  The caller must hold a reference to @obj,
+ * because file->bells holds no reference.
  */
 void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj)
 {
@@ -228,8 +229,8 @@ static void file_kick_rung(struct dat_file *file)
 }
 
 /*
- * Processes every queue whose doorbell bit is set.  A bit that belongs to no queue is cleared and
- * ignored.  Over iWARP a receive must be at the device when its post returns, so this function also
+ * Processes every queue whose doorbell bit is set.  Clears and ignores a bit that belongs to no
+ * queue.  Over iWARP a receive must be at the device when the post returns, so this function also
  * waits for a thread that has taken the bit.  May sleep.
  */
 void dat_file_kick(struct dat_file *file)
@@ -243,7 +244,7 @@ void dat_file_kick(struct dat_file *file)
 	mutex_unlock(&file->kicking);
 }
 
-/* DAT_IOC_KICK */
+/* Runs DAT_IOC_KICK, which processes every queue whose doorbell bit is set. */
 int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
 {
 	struct dat_file *file = to_dat_file(devfile);
@@ -256,7 +257,7 @@ int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
 		return -EOPNOTSUPP;
 	if (!ia)
 		return -EINVAL;
-	/* A kick may report events to EVDs: the lock keeps a close from freeing them. */
+	/* A kick may report events.  The lock keeps a close from freeing the EVDs. */
 	ret = dat_ia_lock_live(ia);
 	if (ret)
 		return ret;

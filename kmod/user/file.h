@@ -22,14 +22,12 @@
 
 /**
  * struct dat_file - open file of /dev/dat
- * @base: what the open files of all devices have
+ * @base: common part of the open files of all devices
  * @mn: MMU notifier that reports the end of the address space
  * @end_work: work that destroys the objects after the end of the address space
  * @lock: mutex that protects the setting of @ia, changes of @bells, and the growth of @words
- * @ia: IA of the file; set once by dat_file_bind() with release semantics, then constant; NULL
- *	before
- * @doorbell: region shared with the process, with one dirty bit per queue; allocated when @ia is
- *	set
+ * @ia: IA of the file; NULL until dat_file_bind() sets @ia once with release semantics
+ * @doorbell: region shared with the process, with one dirty bit per queue; set together with @ia
  * @bells: EPs and SRQs, indexed by their bit in @doorbell; tag 1 marks the receive queue of an EP
  * @words: number of words of @doorbell that may have a bit set; only grows
  * @kicking: over iWARP, mutex of the thread that takes bits of @doorbell and processes their queues
@@ -38,12 +36,12 @@ struct dat_file {
 	struct dat_devfile	base;
 	struct mmu_notifier	mn;
 	struct work_struct	end_work;
-	struct mutex		lock;		/* set once: ia; bells, words */
+	struct mutex		lock;		/* protects ia, bells, words */
 	struct dat_ia		*ia;
 	struct dat_region	doorbell;
 	struct xarray		bells;
 	unsigned int		words;
-	struct mutex		kicking;	/* over iWARP: a kick */
+	struct mutex		kicking;	/* held during a kick over iWARP */
 };
 
 static inline struct dat_file *to_dat_file(struct dat_devfile *file)

@@ -16,9 +16,9 @@
 
 /* What an operation requires of the file's IA. */
 enum need {
-	NEED_NONE,	/* no IA */
-	NEED_IA,	/* the file has an IA; @fn locks the IA if necessary */
-	NEED_LIVE,	/* the device is present; dat_user_run() locks the IA */
+	NEED_NONE,	/* the operation needs no IA */
+	NEED_IA,	/* the file must have an IA; @fn locks the IA if necessary */
+	NEED_LIVE,	/* the device must be present; dat_user_run() locks the IA */
 };
 
 #define IOCTL_OP(nr, name, how, ...)					\
@@ -35,7 +35,7 @@ enum need {
 
 #define VERSION_1(name, last)	DAT_IOCTL_VERSION_1(dat_##name, last)
 
-/* For a structure that has grown since ABI version 1, the entry names the last field of then. */
+/* VERSION_1() names the last field that a structure had in ABI version 1. */
 const struct dat_ioctl_op dat_user_ioctls[DAT_NR_LAST] = {
 	IOCTL_OP(ADAPTER, adapter, NEED_NONE, ANSWERS),
 	IOCTL_OP(IA_OPEN, ia_open, NEED_NONE, MAKES(ia)),

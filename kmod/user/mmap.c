@@ -11,9 +11,9 @@
 #include "user/file.h"
 
 /*
- * Returns the place of an object's memory for mmap(), all 0 if @slice is empty.  ia->resize_lock is
- * held: as soon as the object has an id, another thread of the process may resize the object, which
- * frees @slice and its chunk.
+ * Returns the mmap() offset and size of an object's memory, all 0 if @slice is empty.
+ * ia->resize_lock is held, because another thread of the process may resize the object as soon as
+ * the object has an id, and a resize frees @slice.
  */
 struct dat_span dat_mmap_span(struct dat_ia *ia, const struct dat_slice *slice)
 {

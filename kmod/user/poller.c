@@ -23,9 +23,9 @@ static bool file_look(struct dat_poller *p)
 }
 
 /*
- * When the poller stops watching, it kicks every queue, because the kick makes the queue ask for
- * kicks again.  If the device is gone, the kicks are skipped: the queues have no connection then
- * and ask for kicks already.
+ * Starts or stops watching.  A poller that stops kicks every queue, because a kick makes the queue
+ * ask for kicks again.  If the device is gone, no kick is needed, because the queues have no
+ * connection and ask for kicks already.
  */
 static void file_watch(struct dat_poller *p, bool on)
 {

@@ -17,8 +17,8 @@
 
 /*
  * Returns the number of events that the process has not consumed.  The process writes the head.  A
- * valid head lies between the last valid head and the tail.  Any other value is ignored, which
- * harms only that process.
+ * valid head lies between the last valid head and the tail.  The function ignores any other value,
+ * which harms only the process.
  */
 static u32 user_count(struct dat_evd *evd)
 {
@@ -66,7 +66,7 @@ static const void *ring_entry(struct dat_queue *q)
 static void ring_copy_sge(struct dat_wr *wr, const void *from)
 {
 	memcpy(wr->sge, from, wr->num_sge * sizeof(wr->sge[0]));
-	/* Without a barrier, the compiler may read the segments again when they are checked. */
+	/* Without a barrier, a later check might read the shared segments instead of the copy. */
 	barrier();
 }
 
@@ -83,7 +83,7 @@ static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	q->head++;
 	wr->cookie = sqe.cookie;
 	wr->op = array_index_nospec(sqe.opcode, DAT_OP_LAST);
-	/* Set the flags before an entry is rejected: the event of a rejected entry needs them. */
+	/* The event of a rejected entry needs wr->flags, so set wr->flags before the checks. */
 	wr->flags = dat_flags_with_op(wr->op, sqe.flags & DAT_SQE_FLAGS_ALL);
 	wr->num_sge = sqe.num_sge;
 	wr->rkey = sqe.rkey;
@@ -124,7 +124,7 @@ static void ring_publish(struct dat_queue *q)
 
 	WRITE_ONCE(status->bad, q->bad);
 	WRITE_ONCE(status->head, q->head);
-	/* Publish @done before the completion event: the process may post again after the event. */
+	/* Publish @done before the completion event, after which the process may post again. */
 	smp_store_release(&status->done, q->done);
 }
 
@@ -134,7 +134,7 @@ static bool ring_arm(struct dat_queue *q, u32 after)
 	u32 n;
 
 	WRITE_ONCE(status->kick_at, q->head + after);
-	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);	/* after kick_at */
+	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);	/* publishes kick_at */
 	smp_mb();						/* (E) */
 	n = smp_load_acquire(q->ring.tail) - q->head;		/* (D) */
 	/* A tail out of range counts as entries, so that sq_fetch() or rq_fetch() reports it. */
@@ -176,7 +176,7 @@ bool dat_doorbell_rung(const struct dat_region *r, unsigned int word)
 	return READ_ONCE(dirty[word]);
 }
 
-/* Reads and clears a word of doorbell bits.  Skips the xchg(), which is expensive, for a 0. */
+/* Reads and clears a word of doorbell bits.  Skips the expensive xchg() if the word is 0. */
 u32 dat_doorbell_take(struct dat_region *r, unsigned int word)
 {
 	u32 *dirty = r->va;
