@@ -30,9 +30,7 @@ void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	};
 }
 
-/*
- * Converts attributes to those of the core.  With @srq the EP uses an SRQ and has no receive queue.
- */
+/* Converts attributes for the core.  @srq: the EP uses an SRQ and has no receive queue. */
 struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq)
 {
 	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
@@ -66,7 +64,7 @@ static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
 	       attr->max_message_size > ia->msg_max || attr->max_rdma_size > ia->msg_max;
 }
 
-/* Checks the attributes of a consumer.  Returns DAT_SUCCESS, @bad or DAT_MODEL_NOT_SUPPORTED. */
+/* Checks a consumer's attributes.  Returns DAT_SUCCESS, @bad, or DAT_MODEL_NOT_SUPPORTED. */
 DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad)
 {
 	u32 recv = DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG;
@@ -103,9 +101,7 @@ void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	attr->ep_provider_specific = NULL;
 }
 
-/*
- * Attributes that dat_ep_modify() can change, each with its bit in the mask.  Each has four bytes.
- */
+/* Bits and offsets of the attributes that dat_ep_modify() can change.  All have four bytes. */
 #define ATTR(FIELD, field)	\
 	{ DAT_EP_FIELD_EP_ATTR_##FIELD, offsetof(DAT_EP_ATTR, field) }
 

@@ -12,8 +12,8 @@
 #include "kdapl/kdapl.h"
 
 /*
- * Arguments of a connect call.  The three connect calls have these arguments at different
- * positions, so each call passes its own error codes: bad_timeout, bad_size and bad_pd.
+ * Arguments of a connect call.  bad_timeout, bad_size and bad_pd are error codes, which differ
+ * because the three connect calls have the arguments at different positions.
  */
 struct connect_args {
 	DAT_TIMEOUT	timeout;
@@ -40,7 +40,7 @@ static DAT_RETURN connect_check(const struct connect_args *a)
 	return a->pd_size && !a->pd ? a->bad_pd : DAT_SUCCESS;
 }
 
-/* Copies an address that a consumer has passed.  Fails if it is neither IPv4 nor IPv6. */
+/* Copies an address that a consumer has passed.  Fails if the address is not IPv4 or IPv6. */
 DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 {
 	memset(to, 0, sizeof(*to));
@@ -54,8 +54,8 @@ DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 }
 
 /*
- * Returns the error for a call in the wrong EP state.  If the EP was shut down, its private data
- * may already be freed, so the state is not read.
+ * Returns the error for a call in the wrong EP state.  Does not read the state of an EP that was
+ * shut down, because the private data may already be freed.
  */
 static DAT_RETURN ep_state_error(struct dat_ep *ep)
 {
@@ -148,8 +148,8 @@ DAT_RETURN kdat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia
 EXPORT_SYMBOL_DAT(kdat_ep_connect);
 
 /*
- * Copies the target address of the EP @handle.  That EP must belong to @ia, be connected, and have
- * been the side that called dat_ep_connect().
+ * Copies the target address of the EP @handle.  Fails unless that EP belongs to @ia, is connected,
+ * and is the active side.
  */
 static DAT_RETURN dup_target(struct dat_ia *ia, DAT_EP_HANDLE handle,
 			     struct sockaddr_storage *dst)
@@ -234,7 +234,7 @@ DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnec
 	ep = obj ? to_dat_ep(obj) : NULL;
 	if (!ep)
 		rc = KDAT_BAD(EP);
-	/* No reference is needed: an EP that has a connection stays allocated. */
+	/* No reference is needed, because an EP that has a connection stays allocated. */
 	else if (dat_ep_disconnect(ep, graceful))
 		rc = ep_state_error(ep);
 	rcu_read_unlock();

@@ -8,13 +8,13 @@
 #include "core/ep/psp.h"
 #include "kdapl/kdapl.h"
 
-/* Lock of cr->ep_made.  No other lock of this file is taken under it. */
+/* Protects the creation of the EP of a request; see cr->ep_made. */
 static DEFINE_MUTEX(cr_make_lock);
 
 /*
- * Ends the reservation of an EP that the caller has removed from the ep member of a request, by
- * xchg().  The EP of an RSP is the consumer's again.  An EP that cr_make_ep() has made is freed.
- * Context: may sleep; ia->sem held.
+ * Ends the reservation of an EP that the caller has taken from cr->ep by xchg().  Returns the EP of
+ * an RSP to the consumer.  Frees an EP that cr_make_ep() has made.  Context: may sleep; ia->sem
+ * held.
  */
 void kdat_cr_unreserve(struct dat_ep *ep)
 {
@@ -28,17 +28,18 @@ void kdat_cr_unreserve(struct dat_ep *ep)
 	}
 	kref_get(&ep->obj.ref);
 	dat_obj_unuse(&ep->obj);
-	/* This fails only if the consumer frees the EP at the same time. */
+	/* dat_obj_free() fails only if the consumer frees the EP at the same time. */
 	dat_obj_free(&ep->obj);
 	dat_obj_put(&ep->obj);
 }
 
 /*
- * Ends the reservation of the EP if the request is being freed.  The shutdown of the request may
- * have read cr->ep before the caller stored cr->ep.  The caller stores cr->ep and then checks
- * dat_obj_dying().  The free marks the request, and then the shutdown removes cr->ep.  So at least
- * one of the two threads sees what the other thread has written, and xchg() lets only one of them
- * get the EP.
+ * Ends the reservation of the EP if the request is being freed, because the shutdown of the request
+ * may have read cr->ep before the caller stored cr->ep.
+ *
+ * The caller stores cr->ep and then checks dat_obj_dying().  The free marks the request, and then
+ * the shutdown removes cr->ep.  So at least one of the two threads sees what the other thread has
+ * written, and xchg() lets only one thread get the EP.
  */
 static void cr_recheck(struct dat_cr *cr)
 {
@@ -73,8 +74,8 @@ void kdat_cr_take_ep(struct dat_cr *cr)
 
 /*
  * Looks up the connection request that a call names.  If the request is to an RSP and has no EP
- * yet, it gets the EP of the RSP here.  kdat_event() may have failed to find the RSP, because an
- * RSP listens before its handle is published.
+ * yet, moves the EP of the RSP to the request.  kdat_event() may have failed to find the RSP,
+ * because an RSP listens before its handle is published.
  */
 static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HANDLE_TYPE))
 {
@@ -89,7 +90,7 @@ static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HAN
 
 /*
  * Makes the EP of a request to a service point with DAT_PSP_PROVIDER_FLAG, or to an RSP without an
- * EP.  The EP is made when the consumer asks for it, so that the requests of strangers cost no EP.
+ * EP.  Called when the consumer queries the request, so that an unwanted request costs no EP.
  */
 static DAT_RETURN cr_make_ep(struct dat_cr *cr)
 {
@@ -116,8 +117,8 @@ static DAT_RETURN cr_make_ep(struct dat_cr *cr)
 }
 
 /*
- * Returns the handle of the EP that is reserved for the request.  The caller does not own the EP:
- * only a thread that takes cr->ep by xchg() owns it.
+ * Returns the handle of the EP that is reserved for the request.  The caller does not own the EP,
+ * because only a thread that takes cr->ep by xchg() owns the EP.
  */
 static DAT_EP_HANDLE cr_ep(const struct dat_cr *cr)
 {
@@ -186,9 +187,9 @@ static void cr_end(struct dat_cr *cr)
 }
 
 /*
- * Frees a request whose event no consumer has dequeued.  No consumer has its handle.  The transport
- * rejects the peer's request.  @id: the request may already be freed.  Context: may sleep; ia->sem
- * held.
+ * Frees a request whose event no consumer has dequeued, so that no consumer has the handle.  The
+ * transport rejects the peer's request.  Does nothing if no request has the id @id any more.
+ * Context: may sleep; ia->sem held.
  */
 void kdat_cr_drop(struct dat_ia *ia, u32 id)
 {
@@ -229,8 +230,8 @@ static DAT_RETURN accept_check_ep(struct dat_ep *ep, DAT_EP_STATE want)
 }
 
 /*
- * Accepts a request with @ep.  @stage is the state that @ep must have: UNCONNECTED for an EP that
- * the consumer passes, PASSIVE_CONNECTION_PENDING for the reserved EP of an RSP,
+ * Accepts a request with @ep.  @stage: required state of @ep, which is UNCONNECTED for an EP that
+ * the consumer passes, PASSIVE_CONNECTION_PENDING for the reserved EP of an RSP, and
  * TENTATIVE_CONNECTION_PENDING for the EP that cr_make_ep() has made.
  */
 static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE stage,
@@ -241,7 +242,7 @@ static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE s
 
 	if (rc != DAT_SUCCESS)
 		return rc;
-	/* Reset the stage before the accept, because another thread may use the EP after it. */
+	/* Reset the stage first, because another thread may use the EP after the accept. */
 	kdat_ep_reserve(ep, stage, DAT_EP_STATE_UNCONNECTED);
 	ret = dat_ep_accept(ep, cr, pd, pd_len);
 	if (ret) {
@@ -316,7 +317,7 @@ EXPORT_SYMBOL_DAT(kdat_cr_accept);
  * @pd: private data for the reject, or NULL
  * @pd_len: length of @pd, at most DAT_MAX_PD_REJECT
  *
- * For dat_rsm.ko only: kDAPL does not support private data in a reject.
+ * For dat_rsm.ko only, because kDAPL does not support private data in a reject.
  *
  * Context: may sleep.
  */

@@ -27,15 +27,15 @@ DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
 
-	/* The values of enum dat_ep_state are those of DAT_EP_STATE. */
+	/* The constants of enum dat_ep_state and of DAT_EP_STATE have the same values. */
 	return ep->state == DAT_EP_UNCONNECTED ? kdat_ep_of(ep)->stage :
 						 (DAT_EP_STATE)ep->state;
 }
 
 /*
- * Changes the kDAPL state of an EP that the core sees as UNCONNECTED; see @stage of struct kdat_ep
- * for the values of @from and @to.  Returns the previous state.  If the previous state is not
- * @from, nothing has changed.  Context: any but hard interrupt.
+ * Changes the kDAPL state of an EP from @from to @to, which are values of @stage of struct kdat_ep.
+ * Returns the previous state, and changes nothing if the previous state is not @from.  Context: any
+ * but hard interrupt.
  */
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to)
 {
@@ -50,8 +50,8 @@ DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE 
 }
 
 /*
- * Stores the sizes of the allocated rings.  A ring may be longer than the adapter's limit, because
- * its length is a power of two.
+ * Stores the sizes of the allocated rings, at most the adapter's limit.  A ring may be longer,
+ * because the length of a ring is a power of two.
  */
 static void attr_note_rings(const struct dat_ep *ep, DAT_EP_ATTR *attr)
 {
@@ -148,8 +148,9 @@ static struct dat_ep *ep_new(struct dat_ia *ia, const struct dat_ep_parents *p,
 }
 
 /*
- * Makes an EP for a connection request.  The EP has no zone and no EVDs: the consumer sets them
- * before the accept.  Returns the EP held with dat_obj_use().  Context: may sleep; ia->sem held.
+ * Makes an EP for a connection request.  The EP has no zone and no EVDs until the consumer sets
+ * both before the accept.  The caller must later call dat_obj_unuse() for the returned EP.
+ * Context: may sleep; ia->sem held.
  */
 struct dat_ep *kdat_ep_tentative(struct dat_ia *ia)
 {
@@ -163,7 +164,7 @@ struct dat_ep *kdat_ep_tentative(struct dat_ia *ia)
 	ep = ep_new(ia, &none, &attr, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
 	if (IS_ERR(ep))
 		return ep;
-	/* This fails only if a consumer has guessed the handle and freed the EP. */
+	/* dat_obj_use() fails only if a consumer has guessed the handle and freed the EP. */
 	ret = dat_obj_use(&ep->obj);
 	dat_obj_put(&ep->obj);
 	return ret ? ERR_PTR(-ENOMEM) : ep;
@@ -325,9 +326,7 @@ bool kdat_ep_peer_is_busy(DAT_EP_HANDLE ep_handle)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_peer_is_busy);
 
-/*
- * Copies an address to memory that outlives the connection.  Returns NULL if the address is unset.
- */
+/* Copies an address to memory that outlives the connection.  Returns NULL for an unset address. */
 static DAT_IA_ADDRESS_PTR addr_copy(struct sockaddr_storage *to,
 				    const struct sockaddr_storage *from)
 {
@@ -383,8 +382,8 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
 EXPORT_SYMBOL_DAT(kdat_ep_query);
 
 /*
- * Begins a modification: reads the present handles and attributes.  Fails if the state of the EP
- * does not allow the modification.
+ * Reads the present handles and attributes of an EP.  Fails if the state of the EP does not allow
+ * the modification of the fields in @mask.
  */
 static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct ep_handles *h,
 			       DAT_EP_ATTR *attr)
@@ -462,7 +461,7 @@ static DAT_RETURN kep_modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 	if (rc != DAT_SUCCESS)
 		return rc;
 	take_handles(&h, param, mask);
-	/* A tentative EP may have no zone yet, but no zone can be taken away. */
+	/* A tentative EP may have no zone yet, but a consumer cannot take the zone away. */
 	if (mask & DAT_EP_FIELD_PZ_HANDLE && h.pz == DAT_HANDLE_NULL)
 		return KDAT_BAD(PZ);
 	kdat_attr_take(&attr, &param->ep_attr, mask);
@@ -495,7 +494,7 @@ DAT_RETURN kdat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_ma
 }
 EXPORT_SYMBOL_DAT(kdat_ep_modify);
 
-/* State of an EP, and numbers of outstanding receives and requests.  recvs is 0 with an SRQ. */
+/* State of an EP, and numbers of outstanding receives and requests; @recvs is 0 with an SRQ. */
 struct ep_status {
 	DAT_EP_STATE	state;
 	bool		srq;
@@ -540,10 +539,7 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 
 	if (IS_ERR(ep))
 		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
-	/*
-	 * The core does not know the states that kDAPL adds: for the core such an EP is
-	 * UNCONNECTED.
-	 */
+	/* Check the states that kDAPL adds, because the core sees such an EP as UNCONNECTED. */
 	spin_lock_bh(&ep->lock);
 	state = kdat_ep_state(ep);
 	spin_unlock_bh(&ep->lock);
@@ -560,7 +556,7 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 }
 EXPORT_SYMBOL_DAT(kdat_ep_reset);
 
-/* Returns the error of a free while an RSP, or a connection request, has the EP reserved. */
+/* Returns the error of a free while an RSP or a connection request has reserved the EP. */
 static DAT_RETURN ep_busy(struct dat_ep *ep)
 {
 	DAT_EP_STATE state;

@@ -45,14 +45,14 @@ DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad)
 	return err == -ENOENT ? bad : kdat_error(err);
 }
 
-/* Converts an errno of a ring's replacement.  -ENOSPC: the entries do not fit into the new ring. */
+/* Converts an errno of a resize.  -ENOSPC means that the entries do not fit into the new ring. */
 DAT_RETURN kdat_resize_error(int err)
 {
 	return err == -ENOSPC ? KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE) : kdat_error(err);
 }
 
 /*
- * Converts an errno about memory that is registered or bound: the third argument of
+ * Converts an errno about memory that is registered or bound.  The memory is the third argument of
  * dat_lmr_kcreate(), dat_lmr_fmr() and dat_rmr_bind().
  */
 DAT_RETURN kdat_mem_error(int err)
@@ -65,8 +65,8 @@ DAT_RETURN kdat_mem_error(int err)
 }
 
 /*
- * Converts an errno about the segments, the third argument of each post call.  @write: to the
- * segments.
+ * Converts an errno about the segments, which are the third argument of each post call.  @write:
+ * true if the request writes to the segments.
  */
 DAT_RETURN kdat_segment_error(int err, bool write)
 {

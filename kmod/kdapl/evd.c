@@ -9,14 +9,14 @@
 #include "kdapl/kdapl.h"
 
 #define EVD_FLAGS_ALL	(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
-/* The upcalls of an EVD that has one of these streams run in process context and may sleep. */
+/* Streams for whose EVDs the upcalls run in process context and may sleep. */
 #define EVD_PROCESS	(DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_ASYNC_FLAG)
 
 #define BAD_EVD		KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
 #define EVD_EMPTY	KDAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)
 #define EVD_IN_USE	KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE)
 
-/* Creates an EVD.  @ia is locked, and its device is present.  @upcall may be NULL.  May sleep. */
+/* Creates an EVD.  ia->sem is held and the device is present.  @upcall may be NULL.  May sleep. */
 struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags)
 {
@@ -121,14 +121,14 @@ static DAT_RETURN evd_teardown(DAT_EVD_HANDLE handle)
 	struct dat_ia *ia;
 
 	/*
-	 * kdat_get_gone() fails in BH context, where the caller may be inside an upcall of this
-	 * EVD: waiting for that upcall would deadlock.
+	 * kdat_get_gone() fails in BH context.  So a caller inside an upcall in softirq gets an
+	 * error, instead of waiting for that upcall forever.
 	 */
 	evd = kdat_get_gone(handle, DAT_HANDLE_TYPE_EVD);
 	if (IS_ERR(evd))
 		return kdat_lookup_error(PTR_ERR(evd), BAD_EVD);
 	ia = evd->obj.ia;
-	/* A running upcall may wait for ia->sem, so release it before kdat_upcall_end(). */
+	/* Release ia->sem before the wait, because a running upcall may wait for ia->sem. */
 	kdat_ia_release(ia);
 	if (kdat_upcall_is_mine(evd)) {
 		dat_obj_put(&evd->obj);
@@ -253,7 +253,7 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 
 	if (!event)
 		return KDAT_ARG(2);
-	/* Another thread may free the EVD: RCU keeps its memory until the event is converted. */
+	/* RCU keeps the memory of an EVD that another thread frees until the event is converted. */
 	rcu_read_lock();
 	rc = evd_call(evd_handle, evd_dequeue, &taken);
 	if (rc == EVD_EMPTY && dat_solicited_look(taken.evd))
@@ -267,7 +267,7 @@ EXPORT_SYMBOL_DAT(kdat_evd_dequeue);
 
 /*
  * Frees the connection requests whose events are still queued.  No consumer can get the handles of
- * these requests any more.  If the requests stayed, a graceful close of the IA would fail.
+ * these requests any more, and a graceful close of the IA fails while a request exists.
  */
 static void evd_drop_requests(struct dat_evd *evd)
 {
@@ -287,8 +287,8 @@ static void evd_drop_requests(struct dat_evd *evd)
 /*
  * Ends the upcalls of an EVD that no call can use any more, and then removes the EVD from ia->objs.
  *
- * kdat_ia_close() looks at the EVDs in ia->objs.  It waits for their upcalls, and fails if the
- * caller runs inside one of them.  So the EVD stays in ia->objs until its upcalls have ended.
+ * kdat_ia_close() waits for the upcalls of the EVDs in ia->objs, and fails if the caller runs
+ * inside such an upcall.  So the EVD stays in ia->objs until the upcalls of the EVD have ended.
  */
 static void evd_end(struct dat_evd *evd)
 {
@@ -315,7 +315,7 @@ DAT_RETURN kdat_evd_free(DAT_EVD_HANDLE evd_handle)
 	ret = kdat_upcall_is_mine(evd) ? -EBUSY : dat_obj_begin_free(&evd->obj);
 	if (!ret)
 		dat_evd_kill(evd);
-	/* A running upcall may wait for ia->sem, so release it before the wait in evd_end(). */
+	/* Release ia->sem before evd_end(), because a running upcall may wait for ia->sem. */
 	kdat_ia_release(ia);
 	if (!ret)
 		evd_end(evd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* Fast memory regions: LMRs whose memory is bound and invalidated by requests. */
+/* Fast memory regions (FMRs), which are LMRs whose memory is bound and invalidated by requests. */
 #include <linux/slab.h>
 
 #include "core/dat.h"
@@ -111,10 +111,10 @@ static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct kdat_region *r)
 struct fmr_request {
 	struct dat_lmr		*lmr;
 	DAT_LMR_HANDLE		handle;
-	u32			allowed;
-	DAT_RETURN		bad_flags;
-	u32			context;	/* result of a bind */
-	u32			rkey;		/* result of a bind */
+	u32			allowed;	/* bits that @flags may have */
+	DAT_RETURN		bad_flags;	/* error if @flags has other bits */
+	u32			context;	/* local key, result of a bind */
+	u32			rkey;		/* remote key, result of a bind */
 	u8			op;
 	u32			flags;
 	DAT_LMR_COOKIE		cookie;
@@ -138,7 +138,8 @@ static DAT_RETURN fmr_post(struct dat_ep *ep, struct fmr_request *f)
 }
 
 /*
- * dat_fmr_queue() comes before the post, because the request may complete before the post returns.
+ * Posts a bind.  Calls dat_fmr_queue() before the post, because the request may complete before the
+ * post returns.  ep->lock is held.
  */
 static DAT_RETURN kfmr_post(struct dat_ep *ep, void *arg)
 {
@@ -166,7 +167,7 @@ static DAT_RETURN fmr(struct fmr_request *f, const struct kdat_region *region,
 	klmr->mem_type = region->type;
 	klmr->region = region->memory;
 	klmr->length = lmr->length;
-	/* Read the keys before the post: the request may complete at any time after it. */
+	/* Read the keys first, because the request may complete at any time after the post. */
 	f->context = lmr->context;
 	f->rkey = lmr->rkey;
 	rc = kdat_ep_call(ep_handle, kfmr_post, f);

@@ -74,7 +74,7 @@ static void sp_release(struct dat_obj *obj)
 	kfree_rcu(sp, rcu);
 }
 
-/* Frees nothing: the obj->priv of a connection request is the handle of the service point. */
+/* Frees nothing, because obj->priv of a connection request is the handle of the service point. */
 static void cr_release(struct dat_obj *obj)
 {
 }
@@ -95,7 +95,7 @@ static void face_release(struct dat_obj *obj)
 	face_releases[obj->type](obj);
 }
 
-/* The cache has the types that posts and dequeues look up. */
+/* Returns true if the cache contains objects of this type, which posts and dequeues look up. */
 static bool is_cached(const struct dat_obj *obj)
 {
 	return obj->type == DAT_OBJ_EP || obj->type == DAT_OBJ_EVD || obj->type == DAT_OBJ_SRQ;
@@ -114,7 +114,7 @@ static void face_publish(struct dat_obj *obj)
 
 static void cache_forget(struct dat_obj __rcu **place, struct dat_obj *obj)
 {
-	/* The slot may hold another object by now, which must stay. */
+	/* Use cmpxchg(), because the slot may contain another object by now, which must stay. */
 	unrcu_pointer(cmpxchg(place, RCU_INITIALIZER(obj), NULL));
 }
 
@@ -124,7 +124,7 @@ static void face_unpublish(struct dat_obj *obj)
 		cache_forget(cache_slot(obj), obj);
 }
 
-/* Forgets the objects of a closing IA.  The caller ensures that no new ones are published. */
+/* Removes the objects of a closing IA from the cache.  No call publishes an object any more. */
 static void cache_forget_ia(const struct dat_ia *ia)
 {
 	struct dat_obj __rcu **place = kdat_handle_cache[0];
@@ -152,7 +152,7 @@ const struct dat_face kdat_face = {
 	.unreserve	= kdat_cr_unreserve,
 };
 
-/* Reserves a handle.  The caller must call kdat_ia_publish() or kdat_ia_unreserve() next. */
+/* Reserves a handle.  The caller must later call kdat_ia_publish() or kdat_ia_unreserve(). */
 int kdat_ia_reserve(struct kdat_ia *kia)
 {
 	u32 index;
@@ -206,7 +206,7 @@ struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 		return NULL;
 	/* A call that takes ia->sem after the drain does not find the IA. */
 	dat_ia_drain(kia->ia);
-	/* No call can publish objects of the IA any more, so the cache gets no new ones. */
+	/* No call can publish objects of the IA any more, so the cache gets no new objects. */
 	cache_forget_ia(kia->ia);
 	synchronize_rcu();
 	return kia;
@@ -229,8 +229,8 @@ DAT_HANDLE kdat_ia_of_module(const struct module *owner)
 }
 
 /*
- * Looks up an object of any type except an IA, like kdat_find().  Context: RCU, or softirqs
- * disabled.
+ * Looks up an object of any type except an IA, without the cache.  The caller gets no reference.
+ * Context: under rcu_read_lock(), or softirqs disabled.
  */
 struct dat_obj *kdat_find_any(DAT_HANDLE handle)
 {
@@ -255,9 +255,9 @@ static bool ia_is_known(DAT_HANDLE handle)
 }
 
 /*
- * Unlocks an IA and drops the reference of a call.  The reference is dropped after the unlock, so
- * that the memory of the lock stays allocated.  A kdat_ia_close() that waits for ia->sem may take
- * the lock, and finish, while the unlock still accesses that memory.
+ * Releases ia->sem and drops the reference of a call.  The reference keeps ia->sem allocated during
+ * the unlock, because a kdat_ia_close() that waits for ia->sem may finish while the unlock still
+ * accesses ia->sem.
  */
 void kdat_ia_release(struct dat_ia *ia)
 {
@@ -285,9 +285,7 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 	if (!ia)
 		return ERR_PTR(-ENOENT);
 	dat_ia_lock(ia);
-	/*
-	 * kdat_ia_close() hides the IA before it takes ia->sem: look the IA up again under ia->sem.
-	 */
+	/* Look the IA up again, because kdat_ia_close() hides the IA before it takes ia->sem. */
 	if (!ia_is_known(handle))
 		ret = -ENOENT;
 	else if (!also_gone && READ_ONCE(ia->dead))
@@ -299,9 +297,9 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 }
 
 /*
- * Begins a call on an IA.  May sleep.  Returns the IA with a reference and with ia->sem held, which
- * kdat_ia_done() releases; or an ERR_PTR: -ENOENT if there is no such IA, -ENODEV if the device is
- * gone, -EDEADLK if the caller may not sleep.
+ * Begins a call on an IA.  May sleep.  Returns the IA with a reference and with ia->sem held, and
+ * kdat_ia_done() releases both.  Fails with -ENOENT if there is no such IA, with -ENODEV if the
+ * device is gone, with -EDEADLK if the caller may not sleep.
  */
 struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
 {
@@ -314,8 +312,8 @@ void kdat_ia_done(struct kdat_ia *kia)
 }
 
 /*
- * Gets an object of a locked IA; kinds other than IA.  The caller gets a reference.  Context: any.
- * Returns ERR_PTR(-ENOENT) if there is no such object.
+ * Returns the object @handle of @ia with a reference, or ERR_PTR(-ENOENT).  @kind: any kind except
+ * IA.  Context: ia->sem held.
  */
 void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -347,8 +345,8 @@ static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool also_gone)
 }
 
 /*
- * Begins a call on an object; kinds other than IA.  The caller holds a reference to the object and
- * to its IA, and ia->sem, until kdat_done().  May sleep.  Fails like kdat_ia_get().
+ * Begins a call on an object.  @kind: any kind except IA.  The caller holds references to the
+ * object and to the IA, and ia->sem, until kdat_done().  May sleep.  Fails like kdat_ia_get().
  */
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -356,8 +354,8 @@ void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 }
 
 /*
- * Like kdat_get(), but the device may be gone.  The removal of a device shuts its objects down, but
- * the consumer still has to free them.
+ * Begins a call like kdat_get(), even if the device is gone.  The removal of a device shuts the
+ * objects down, but the consumer still has to free the objects.
  */
 void *kdat_get_gone(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -372,9 +370,7 @@ void kdat_done(struct dat_obj *obj)
 	kdat_ia_release(ia);
 }
 
-/*
- * Frees an object.  @bad: error if there is none; @busy: error if the object is in use.  May sleep.
- */
+/* Frees an object.  @bad: error for a bad handle.  @busy: error if in use.  May sleep. */
 DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		     DAT_RETURN busy)
 {

@@ -15,9 +15,7 @@
 
 #define NOT_FOUND(subtype)	KDAT_ERR(DAT_PROVIDER_NOT_FOUND, subtype)
 
-/*
- * Returns the network namespace of the calling task.  An exiting task has none and gets init_net.
- */
+/* Returns the network namespace of the calling task, or init_net for an exiting task. */
 static struct net *caller_net(void)
 {
 	return current->nsproxy ? current->nsproxy->net_ns : &init_net;
@@ -45,8 +43,8 @@ static DAT_RETURN version_check(u32 major, u32 minor)
 }
 
 /*
- * Returns the error for an open that passes an async EVD.  If the EVD exists, it belongs to another
- * IA, which is not supported.
+ * Returns the error for an open that passes an async EVD.  An existing EVD belongs to another IA,
+ * which is not supported.
  */
 static DAT_RETURN foreign_evd(DAT_EVD_HANDLE handle)
 {
@@ -177,7 +175,7 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
  * @ia: handle of the IA
  *
  * Context: may sleep.  Return: false if the device is gone, or if the address of the adapter has
- * changed since the open: listeners are bound to the address that the adapter had at the open.
+ * changed since the open, because listeners are bound to the address at the open.
  */
 bool kdat_ia_good(DAT_IA_HANDLE ia)
 {
@@ -194,7 +192,7 @@ bool kdat_ia_good(DAT_IA_HANDLE ia)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_good);
 
-/* Returns NULL if the port had no address at the open.  The pointer is valid until the close. */
+/* Returns the address of the port at the open, valid until the close, or NULL for no address. */
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
 {
 	return kia->addr.ss_family ? (struct sockaddr *)&kia->addr : NULL;
@@ -292,10 +290,7 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->srq_watermarks_supported = 0x001;	/* the low watermark is supported */
 	attr->srq_info_supported = 0x01;
 	attr->ep_recv_info_supported = 0x11;	/* only EPs without an SRQ */
-	/*
-	 * Whether a sync is needed depends on the platform's DMA mapping.  An unneeded sync is
-	 * cheap.
-	 */
+	/* The DMA mapping of the platform may need a sync.  An unneeded sync is cheap. */
 	attr->lmr_sync_req = limits->virt_dma ? DAT_FALSE : DAT_TRUE;
 	attr->rdma_write_for_rdma_read_req = ia->iwarp ? DAT_TRUE : DAT_FALSE;
 	attr->rdma_read_lmr_rmr_context_exposure = ia->iwarp ? DAT_TRUE : DAT_FALSE;
@@ -374,7 +369,10 @@ static bool ia_in_use(struct dat_ia *ia)
 	return used;
 }
 
-/* Does not use kdat_ia_get(), which fails if the device is gone. */
+/*
+ * Checks whether the IA can be closed.  Does not use kdat_ia_get(), which fails if the device is
+ * gone.
+ */
 static DAT_RETURN close_check(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dat_ia *ia = NULL;
@@ -516,7 +514,7 @@ DAT_RETURN kdat_registry_providers_related(const DAT_NAME_PTR name1, const DAT_N
 }
 EXPORT_SYMBOL_DAT(kdat_registry_providers_related);
 
-/* Closes the IAs that an unloaded module has left open: their upcalls would run its code. */
+/* Closes the IAs that an unloaded module has left open, because upcalls would run freed code. */
 static int module_event(struct notifier_block *nb, unsigned long state, void *data)
 {
 	struct module *mod = data;
@@ -529,8 +527,8 @@ static int module_event(struct notifier_block *nb, unsigned long state, void *da
 		pr_warn("dat: module %s has left an IA open\n", mod->name);
 		rc = kdat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
 		/*
-		 * KDAT_BAD(IA): another thread is closing this IA.  The module may have others
-		 * open.
+		 * KDAT_BAD(IA) means that another thread is closing this IA.  Go on, because the
+		 * module may have other IAs open.
 		 */
 		if (rc != DAT_SUCCESS && rc != KDAT_BAD(IA))
 			break;
@@ -552,7 +550,7 @@ int kdat_init(void)
 	return ret;
 }
 
-/* No IA is open now, because a module with an open IA holds a reference to this module. */
+/* Ends the kDAPL face.  No IA is open, because a consumer module holds a reference to dat.ko. */
 void kdat_exit(void)
 {
 	unregister_module_notifier(&module_nb);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * Functions that dat.ko exports to dat_rsm.ko alone, in the symbol namespace DAT_INTERNAL.  They
- * are not part of <linux/kdat.h>.
+ * Functions that dat.ko exports to dat_rsm.ko alone, in the symbol namespace DAT_INTERNAL.  These
+ * functions are not part of <linux/kdat.h>.
  */
 #ifndef _DAT_KDAPL_INTERNAL_H
 #define _DAT_KDAPL_INTERNAL_H
@@ -25,10 +25,10 @@ struct net;
 /* Limits and state of an adapter. */
 struct kdat_adapter {
 	char	name[DAT_NAME_SIZE];
-	u64	max_mr_size;	/* bytes */
+	u64	max_mr_size;	/* in bytes */
 	u32	max_mr;
 	u32	max_qp;
-	bool	active;		/* the port is up */
+	bool	active;		/* flag: the port is up */
 };
 
 /**
@@ -101,10 +101,13 @@ DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write);
  */
 DAT_RETURN kdat_evd_set_gate(DAT_EVD_HANDLE evd_handle, const struct dat_gate *gate);
 
-/* Returns the place that the gate has given to a request, or -1 if there is no such request. */
+/*
+ * Returns the value that dat_gate.enter() has returned for a request, or -1 if there is no such
+ * request.  Context: may sleep.
+ */
 int kdat_cr_place(DAT_CR_HANDLE cr_handle);
 
-/* Returns true if the connect failed because the peer's listener had no place for the request. */
+/* Returns true if the connect failed because the peer's driver lacked resources.  May sleep. */
 bool kdat_ep_peer_is_busy(DAT_EP_HANDLE ep_handle);
 DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len);
 

@@ -12,7 +12,7 @@
  *	bits 23 to 31	generation of the id
  *	bits  0 to 22	id of the object; in the handle of an IA, bits 0 to 31 are 0
  *
- * The handle of an object is also the object's user_data, so that an event can name its object by
+ * The handle of an object is also the object's user_data, so that an event can name an object by
  * the handle.  A handle is valid if the object with this IA index and id has the handle as
  * user_data.
  *
@@ -24,8 +24,8 @@
  * Two ways to an object
  * =====================
  *
- * A call that may sleep uses kdat_get() and kdat_done().  In between, the call holds a reference to
- * the object and the lock ia->sem, and the device of the IA is present.
+ * A call that may sleep uses kdat_get() and kdat_done().  In between, the call holds ia->sem and a
+ * reference to the object, and the device of the IA is present.
  *
  * A call in BH context uses kdat_bh_begin() or rcu_read_lock(), then kdat_find(), then takes the
  * object's lock and checks whether the object was shut down (ep->dead, evd->dead, !srq->live).  If
@@ -34,8 +34,8 @@
  * rcu_read_unlock(), but memory that the object points to may be freed.  The call takes no
  * reference, because dropping the last reference may sleep.
  *
- * The removal of a device shuts all objects down except EVDs.  The objects stay allocated, but the
- * only call that they still allow is the free.  Such a call uses kdat_get_gone().
+ * The removal of a device shuts all objects down except EVDs.  The objects stay allocated, but a
+ * consumer can only free the objects.  A call that frees an object uses kdat_get_gone().
  *
  * kdat_ia_close() removes the IA from kdat_ias, then waits for ia->sem and for RCU readers.  After
  * that, no call uses the IA any more.
@@ -73,11 +73,11 @@
 #define KDAT_PD_MAX		DAT_MAX_PD_REQUEST
 
 struct kdat_ia {
-	struct dat_ia		*ia;		/* reference held */
+	struct dat_ia		*ia;		/* IA of the core, with a reference */
 	DAT_HANDLE		handle;
 	u64			context;	/* set by dat_set_consumer_context() */
-	struct module		*owner;		/* opened the IA; NULL for built-in code */
-	struct sockaddr_storage	addr;		/* of the port at the open; family 0: none */
+	struct module		*owner;		/* consumer; NULL for built-in code */
+	struct sockaddr_storage	addr;		/* address at the open, or family 0 */
 };
 
 struct kdat_evd {
@@ -87,7 +87,7 @@ struct kdat_evd {
 
 /**
  * struct kdat_ep - private data of an EP; protected by ep->lock except @modify
- * @attr: attributes that the consumer requested; the queue sizes are those of the allocated rings
+ * @attr: attributes that the consumer requested, with the queue sizes of the allocated rings
  * @stage: kDAPL state while the core's state of the EP is UNCONNECTED: DAT_EP_STATE_RESERVED,
  *	PASSIVE_CONNECTION_PENDING, TENTATIVE_CONNECTION_PENDING or UNCONNECTED, which is 0
  * @target: address and port of the last connect, for dat_ep_dup_connect()
@@ -106,7 +106,7 @@ struct kdat_ep {
 
 /* The memory of an LMR as the consumer described it, for dat_lmr_query(). */
 struct kdat_lmr {
-	struct mutex		lock;		/* all members below */
+	struct mutex		lock;		/* protects all members below */
 	DAT_MEM_TYPE		mem_type;
 	DAT_REGION_DESCRIPTION	region;
 	DAT_VLEN		length;
@@ -114,11 +114,11 @@ struct kdat_lmr {
 
 struct kdat_sp {
 	DAT_HANDLE_TYPE		kind;		/* PSP, RSP or CSP */
-	struct dat_ep		*ep;		/* of an RSP, held; see kdat_sp_take() */
-	bool			makes_ep;	/* kDAPL makes the EP of each request */
+	struct dat_ep		*ep;		/* EP in use by an RSP; see kdat_sp_take() */
+	bool			makes_ep;	/* flag: kDAPL makes the EP of each request */
 	DAT_COMM		comm;		/* kind of connection that a CSP accepts */
 	struct sockaddr_storage	addr;		/* listening address of a CSP */
-	struct rcu_head		rcu;		/* RCU readers reach it through its requests */
+	struct rcu_head		rcu;		/* delays the free, for kdat_cr_take_ep() */
 };
 
 #define KDAT_PRIV(name, type)							\
@@ -160,7 +160,7 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 #define KDAT_ID_BITS		DAT_ID_BITS
 #define KDAT_INDEX_SHIFT	32
 #define KDAT_KIND_SHIFT		56
-/* With this bit set, a handle is never a mapped address: a consumer that dereferences it faults. */
+/* Bit of every handle, with which no handle is a mapped address, so that a dereference faults. */
 #define KDAT_KIND_BASE		0x40U
 
 #define KDAT_CACHE_BITS		10
@@ -178,7 +178,10 @@ static inline DAT_HANDLE_TYPE kdat_kind(DAT_HANDLE handle)
 	return (u32)(kdat_to_u64(handle) >> KDAT_KIND_SHIFT) ^ KDAT_KIND_BASE;
 }
 
-/* Consecutive ids of an IA have adjacent slots; those of the next IA begin 64 slots further. */
+/*
+ * Returns the cache slot of a handle.  Consecutive ids of an IA have adjacent slots, and the slots
+ * of the next IA begin 64 slots further.
+ */
 static inline struct dat_obj __rcu **kdat_cache_slot(u64 handle, bool ep)
 {
 	u32 at = (u32)handle + (u32)(handle >> (KDAT_INDEX_SHIFT - 6));
@@ -205,8 +208,8 @@ static inline bool kdat_cant_lock(void)
 }
 
 /*
- * Disables softirqs for a call in BH context.  The call then is an RCU read-side critical section,
- * too.  Returns the argument for kdat_bh_end().
+ * Disables softirqs for a call in BH context, which also begins an RCU read-side critical section.
+ * Returns the argument for kdat_bh_end().
  */
 static __always_inline bool kdat_bh_begin(void)
 {
@@ -270,8 +273,8 @@ extern const struct dat_queue_ops kdat_sq_ops, kdat_rq_ops;
 void kdat_event(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event);
 
 /*
- * Looks up an object; kinds other than IA.  Context: RCU, or softirqs disabled.  The caller gets no
- * reference; the top of this file says how the caller may use the object.
+ * Looks up an object of any kind except IA.  The caller gets no reference; the top of this file
+ * says how the caller may use the object.  Context: under rcu_read_lock(), or softirqs disabled.
  */
 static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -289,15 +292,15 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 
 extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
 
-/* Fills in the event of a completed DTO; sets all members of *@dto. */
+/* Fills in the event of a completed DTO.  Sets all members of *@dto. */
 static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 					   DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	u32 op = eqe->op, status = eqe->status;
 
 	/*
-	 * A failed FMR bind or invalidation has its cause on this host.  Report a local error,
-	 * whatever the status of the transport.
+	 * Report a local error for a failed FMR bind or invalidation, whatever the status of the
+	 * transport, because the cause is always on this host.
 	 */
 	if (unlikely(op >= DAT_OP_LAST) && op != DAT_KOP_READ_TO_RMR &&
 	    status != DAT_ST_SUCCESS && status != DAT_ST_FLUSHED)
@@ -317,7 +320,7 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 bool kdat_evring_pop(struct dat_evring *r, struct dat_eqe *eqe);
 
 /*
- * Returns the number of events.  No process maps the ring, so the indices can be trusted.
+ * Returns the number of queued events.  No process maps the ring, so the indices can be trusted.
  * evd->lock is held.
  */
 static inline u32 kdat_evring_count(const struct dat_evring *r)
@@ -339,7 +342,7 @@ struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY pol
 /*
  * Calls @fn, which must not sleep, with ep->lock held.  Context: any; fails with DAT_INVALID_STATE
  * in a context that cannot take ep->lock.  Fails with DAT_INVALID_HANDLE if there is no such EP or
- * it was shut down, or with the error for -ENODEV if the device is gone.
+ * the EP was shut down, or with the error for -ENODEV if the device is gone.
  */
 static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 					       DAT_RETURN (*fn)(struct dat_ep *ep, void *arg),
@@ -365,8 +368,8 @@ static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 }
 
 /*
- * Returns the number of buffers that a consumer may post.  The ring may be longer, because its
- * length is a power of two.
+ * Returns the number of buffers that a consumer may post.  The ring may be longer, because the
+ * length of a ring is a power of two.
  */
 static inline u32 kdat_srq_length(const struct dat_srq *srq)
 {
@@ -398,7 +401,7 @@ void kdat_cr_unreserve(struct dat_ep *ep);
 void kdat_cr_drop(struct dat_ia *ia, u32 id);
 
 /* post.c */
-/* Fills in ep->wr, except the segments.  @flags has the bits that dat_report_dto() takes. */
+/* Fills in ep->wr, except the segments.  @flags: DAT_COMPLETION_* bits.  ep->lock is held. */
 static __always_inline void kdat_fill_wr(struct dat_ep *ep, u8 op, u64 cookie, u32 flags,
 					 u64 raddr, u32 rkey)
 {

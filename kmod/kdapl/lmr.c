@@ -52,10 +52,7 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 	/* A request may invalidate an LMR of dat_lmr_allocate() at any time. */
 	if (of->fmr)
 		return KDAT_ARG(3);
-	/*
-	 * Only the reserved LMR has no memory.  Do not compare with ia->reserved, which may not be
-	 * set.
-	 */
+	/* Only the reserved LMR has no memory.  ia->reserved may not be set yet. */
 	if (!of->mem)
 		return KDAT_RESERVED_LMR;
 	r->length = of->length;
@@ -63,7 +60,7 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 	return IS_ERR(mem) ? kdat_mem_error(PTR_ERR(mem)) : klmr_make(pz, r, mem, of->start, out);
 }
 
-/* Registers the memory of another LMR.  dat_obj_use() keeps that LMR from being freed meanwhile. */
+/* Registers the memory of another LMR, which dat_obj_use() keeps from being freed meanwhile. */
 static DAT_RETURN create_of_lmr(struct dat_pz *pz, struct kdat_region *r, struct dat_lmr **out)
 {
 	struct dat_lmr *of = kdat_get_in(pz->obj.ia, r->memory.for_lmr_handle,
@@ -171,19 +168,19 @@ DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	kia = kdat_ia_get(ia_handle);
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
-	/* Assume that no two pages are contiguous: each page takes an entry of the registration. */
+	/* Assume that each page takes an entry, because no two pages may be contiguous. */
 	limits = &kia->ia->dev->limits;
 	most = (u64)max(limits->fast_reg_pages, 1U) * PAGE_SIZE;
 	most = min3(most, limits->max_mr_size, (u64)U32_MAX);
 	kdat_ia_done(kia);
-	/* A registration covers the exact bytes; page alignment only saves entries of its list. */
+	/* A registration covers the exact bytes, so page alignment only saves entries. */
 	*preferred_alignment = mem_opt & EXPOSURE ? 1 : PAGE_SIZE;
 	*preferred_length = min(mem_opt & EXPOSURE ? length : PAGE_ALIGN(min(length, most)), most);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_DAT(kdat_ia_memtype_hint);
 
-/* Creates the reserved LMR.  If another thread has stored one meanwhile, frees the new LMR. */
+/* Creates the reserved LMR, unless another thread has stored a reserved LMR meanwhile. */
 static int ia_reserve(struct dat_ia *ia)
 {
 	struct kdat_lmr *klmr = kzalloc(sizeof(*klmr), GFP_KERNEL);
@@ -199,7 +196,7 @@ static int ia_reserve(struct dat_ia *ia)
 		kfree(klmr);
 		return PTR_ERR(lmr);
 	}
-	/* ia->reserved needs no reference, because ia->objs holds one until the IA is closed. */
+	/* ia->reserved needs no reference, because ia->objs has a reference until the close. */
 	if (cmpxchg(&ia->reserved, NULL, lmr))
 		dat_obj_free(&lmr->obj);
 	dat_obj_put(&lmr->obj);
@@ -256,7 +253,7 @@ static void fill_param(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
 	param->pz_handle = KDAT_HANDLE(READ_ONCE(lmr->pz));
 	param->va_type = DAT_VA_TYPE_VA;
 	param->lmr_state.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE;
-	/* An LMR of dat_lmr_allocate() may lose its memory at any time, except under lmr->lock. */
+	/* An invalidation may unbind an LMR of dat_lmr_allocate() at any time without lmr->lock. */
 	spin_lock_bh(&lmr->lock);
 	bound = !lmr->fmr || lmr->mem;
 	if (bound)
@@ -320,7 +317,8 @@ static DAT_RETURN lmr_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg, u64 n,
 }
 
 /*
- * RCU suffices, because kdat_ia_close() waits for readers before it changes the IA or its objects.
+ * Syncs segments under RCU, without a reference to the IA, because kdat_ia_close() waits for RCU
+ * readers before it changes the IA or the objects.
  */
 static DAT_RETURN ia_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *seg, u64 n,
 			  bool for_cpu)

@@ -40,7 +40,7 @@ static __always_inline DAT_RETURN post_wr(struct dat_ep *ep, u64 limit)
 }
 
 /*
- * Posts the work request in ep->wr.  @limit as in dat_queue_post().  ep->lock is held.  Fails with
+ * Posts the work request in ep->wr.  @limit: see dat_queue_post().  ep->lock is held.  Fails with
  * DAT_INVALID_STATE if the EP is neither connected nor disconnected, with DAT_INVALID_PARAMETER if
  * dat_ep_modify() has made the queue's entries too small for the segments, with
  * DAT_INSUFFICIENT_RESOURCES if the queue is full, or with an error of the segments.
@@ -51,8 +51,8 @@ DAT_RETURN kdat_post_wr(struct dat_ep *ep, u64 limit)
 }
 
 /*
- * Returns true if @flags has a bit that is not in @allowed.  UNSIGNALLED is allowed only if the
- * attributes of the EP allow it, too.
+ * Returns true if @flags has a bit that is not in @allowed, or has UNSIGNALLED although the
+ * attributes of the EP do not allow UNSIGNALLED.
  */
 bool kdat_request_flags_bad(const struct dat_ep *ep, u32 flags, u32 allowed)
 {
@@ -73,7 +73,7 @@ static __always_inline void fill_segments(struct dat_wr *wr, u32 n, const DAT_LM
 	}
 }
 
-/* Posts a send.  @key is a key of the peer that the message invalidates, or NULL. */
+/* Posts a send.  @key: key of the peer that the message invalidates, or NULL. */
 static __always_inline DAT_RETURN post_send(struct dat_ep *ep, DAT_COUNT num,
 					    const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 					    const DAT_RMR_CONTEXT *key, u32 flags)
@@ -114,7 +114,7 @@ static __always_inline DAT_RETURN post_rdma(struct dat_ep *ep, u8 op, DAT_COUNT 
 	kdat_fill_wr(ep, op, cookie.as_64, flags, remote->virtual_address, remote->rmr_context);
 	fill_segments(&ep->wr, num, iov);
 	limit = remote->segment_length;
-	/* For a read above max_rdma_size, pass a limit that no list of segments can satisfy. */
+	/* U64_MAX makes the post of a read above max_rdma_size fail for any segments. */
 	if (limit > attr->max_rdma_size)
 		limit = read ? U64_MAX : attr->max_rdma_size;
 	return post_wr(ep, limit);
@@ -143,8 +143,8 @@ static __always_inline DAT_RETURN post_recv(struct dat_ep *ep, DAT_COUNT num,
 }
 
 /*
- * Posts a work request.  @op is a compile-time constant: DAT_OP_INVALID for a receive, DAT_OP_SEND,
- * or an RDMA operation.  Only RDMA operations use @remote.  Only sends use @key.
+ * Posts a work request.  @op: compile-time constant, which is DAT_OP_INVALID for a receive,
+ * DAT_OP_SEND, or an RDMA operation.  Only RDMA operations use @remote.  Only sends use @key.
  */
 static __always_inline DAT_RETURN post(DAT_EP_HANDLE handle, u8 op, DAT_COUNT num,
 				       const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
@@ -227,8 +227,8 @@ struct read_to_rmr {
 };
 
 /*
- * The RMR may not be bound yet, because a bind may precede the read in the queue.  So the pump, not
- * this function, checks whether the RMR is bound.
+ * Posts an RDMA read to an RMR.  The RMR may not be bound yet, because a bind may precede the read
+ * in the queue.  So the pump, not this function, checks whether the RMR is bound.
  */
 static DAT_RETURN post_read_to_rmr(struct dat_ep *ep, void *arg)
 {

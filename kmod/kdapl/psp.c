@@ -12,15 +12,15 @@
 #include "kdapl/kdapl.h"
 
 struct sp_args {
-	struct kdat_sp	*sp;		/* the caller frees it if the creation fails */
-	DAT_EVD_HANDLE	evd;		/* gets the connection requests */
-	u64		qual;		/* 0: choose a free one */
+	struct kdat_sp	*sp;		/* private data; the caller frees @sp after an error */
+	DAT_EVD_HANDLE	evd;		/* EVD for connection requests */
+	u64		qual;		/* connection qualifier; 0: choose a free qualifier */
 	DAT_RETURN	in_use;		/* error if @qual is in use */
 };
 
 /*
- * Creates the listener, and sets *@handle and *@qual to its handle and qualifier.  The caller gets
- * no reference to the listener.
+ * Creates the listener, and sets *@handle and *@qual to the handle and the qualifier of the
+ * listener.  The caller gets no reference to the listener.
  */
 static DAT_RETURN sp_listen(struct dat_ia *ia, const struct sp_args *a, DAT_HANDLE *handle,
 			    u64 *qual)
@@ -54,7 +54,7 @@ static struct kdat_sp *sp_alloc(DAT_HANDLE_TYPE kind)
 	return sp;
 }
 
-/* The free is deferred, because kdat_cr_take_ep() may still read the data under RCU. */
+/* Defers the free, because kdat_cr_take_ep() may still read the data under RCU. */
 static void sp_free(struct kdat_sp *sp)
 {
 	kfree_rcu(sp, rcu);
@@ -185,8 +185,8 @@ static DAT_RETURN rsp_reserve(struct kdat_sp *sp, struct dat_ep *ep)
 	DAT_EP_STATE state;
 
 	/*
-	 * Use only an EP that can be reserved, so that kdat_cr_unreserve() can free the EP of a
-	 * request.
+	 * Use only an EP that can be reserved.  The EP of a request must not be used, so that
+	 * kdat_cr_unreserve() can free that EP.
 	 */
 	state = kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED);
 	if (state != DAT_EP_STATE_UNCONNECTED)
@@ -197,7 +197,7 @@ static DAT_RETURN rsp_reserve(struct kdat_sp *sp, struct dat_ep *ep)
 	return DAT_SUCCESS;
 }
 
-/* Creates an RSP.  @ep is the EP for the request; NULL: kDAPL makes one for the request. */
+/* Creates an RSP.  @ep: EP for the request, or NULL if kDAPL makes the EP for the request. */
 static DAT_RETURN rsp_create(struct dat_ia *ia, struct dat_ep *ep, struct sp_args *a,
 			     DAT_RSP_HANDLE *out)
 {
@@ -252,7 +252,7 @@ DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 }
 EXPORT_SYMBOL_DAT(kdat_rsp_create);
 
-/* Returns the EP of an RSP.  It is a snapshot, because a request may take the EP at any time. */
+/* Returns the handle of the EP of an RSP.  A request may take the EP at any time. */
 static DAT_EP_HANDLE rsp_ep(const struct kdat_sp *sp)
 {
 	struct dat_ep *ep;
@@ -320,8 +320,8 @@ static bool addr_same_host(const struct sockaddr_storage *a, const struct sockad
 }
 
 /*
- * Only the wildcard address and the address of the adapter are allowed, because a listener always
- * binds to the address of the adapter.
+ * Checks the address of a CSP.  Only the wildcard address and the address of the adapter are
+ * allowed, because a listener always binds to the address of the adapter.
  */
 static DAT_RETURN csp_check_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {

@@ -4,9 +4,8 @@
  * Conversion of memory from a kernel consumer's description to the pages or DMA addresses that the
  * core takes, for each DAT memory type.
  *
- * Virtual memory is addressed by its kernel virtual address.  In other memory that consists of
- * pages, the address of byte n of the region is the physical address of the region's first byte,
- * plus n.
+ * Segments address virtual memory by the kernel virtual address.  For other memory that consists of
+ * pages, the address of byte n of the region is the physical address of the first byte, plus n.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -24,7 +23,7 @@ static int pages_alloc(struct kdat_pages *l, u64 offset, u64 length)
 	return l->page ? 0 : -ENOMEM;
 }
 
-/* Returns the struct page of a kernel virtual address, or NULL if there is none. */
+/* Returns the struct page of a kernel virtual address, or NULL if no struct page exists. */
 static struct page *va_page(unsigned long va)
 {
 	struct page *page;
@@ -53,7 +52,10 @@ static int virtual_pages(const DAT_REGION_DESCRIPTION *region, u64 length, struc
 	return ret;
 }
 
-/* Returns NULL if @addr is not aligned to @page_size, or if the memory has no struct page. */
+/*
+ * Returns the struct page of a physical address, or NULL if @addr is not aligned to @page_size or
+ * the memory has no struct page.
+ */
 static struct page *phys_page(u64 addr, u64 page_size)
 {
 	u64 last = addr + page_size - 1;
@@ -104,11 +106,11 @@ static int var_pages(const DAT_REGION_DESCRIPTION *region, u64 length, struct kd
 /* Iterator over the pieces of a DAT_PLATFORM_MEMORY. */
 struct sg_walk {
 	struct scatterlist	*sg;		/* next entry */
-	unsigned int		left;		/* entries from @sg on */
-	u64			skip;		/* bytes before the region begins */
-	struct page		*page;		/* of the present piece, which has @length bytes */
-	u32			offset;		/* of the piece in @page */
-	u32			length;
+	unsigned int		left;		/* number of entries from @sg on */
+	u64			skip;		/* number of bytes before the region */
+	struct page		*page;		/* first page of the present piece */
+	u32			offset;		/* offset of the piece in @page */
+	u32			length;		/* length of the piece in bytes */
 };
 
 static bool sg_walk_begin(struct sg_walk *w, const DAT_PLATFORM_MEMORY *mem)
@@ -157,10 +159,7 @@ static int platform_pages(const DAT_REGION_DESCRIPTION *region, u64 length,
 	for (;;) {
 		len = min_t(u64, w.length, left);
 		left -= len;
-		/*
-		 * Each piece but the first must begin, and each but the last must end, at a page
-		 * boundary.
-		 */
+		/* The region must have no holes, so pieces must meet at page boundaries. */
 		if ((at && w.offset) || (left && offset_in_page(w.offset + len)))
 			return -EINVAL;
 		n = DIV_ROUND_UP_ULL(w.offset + len, PAGE_SIZE);
@@ -307,8 +306,9 @@ DAT_RETURN kdat_va_type_check(DAT_VA_TYPE va_type, DAT_RETURN bad)
 
 /*
  * Lists the pages or DMA addresses of a region, whose type is not DAT_MEM_TYPE_LMR.  Sets *@start
- * to the address that segments use for the first byte.  May sleep.  The caller frees the memory by
- * dat_kmem_free() or passes it to an LMR.  kdat_mem_error() converts an errno of this function.
+ * to the address that segments use for the first byte.  May sleep.  The caller frees the returned
+ * memory by dat_kmem_free(), or passes the memory to an LMR.  kdat_mem_error() converts the errno
+ * after a failure.
  */
 struct dat_kmem *kdat_region_mem(const struct dat_dev *dev, const struct kdat_region *r,
 				 u64 *start)

@@ -12,19 +12,18 @@
 
 struct kdat_pages {
 	struct page	**page;		/* array; freed by kvfree() */
-	u32		n;
-	u32		offset;		/* of the region's first byte in the first page */
+	u32		n;		/* number of pages */
+	u32		offset;		/* offset of the first byte in the first page */
 };
 
 /**
  * struct kdat_mem_kind - operations of a DAT memory type
  * @type: DAT memory type
- * @pages: store in *@l the pages of a region that has @length bytes; return 0, -EINVAL if the
- *	memory is invalid, or -ENOMEM; the caller frees l->page, also after an error; NULL if the
- *	type has no pages
- * @fill: for an LMR of dat_lmr_allocate(): enter @n pages into @sg, which has room for @max
- *	entries; return the number of entries or an error; NULL if the type cannot be used with
- *	such an LMR
+ * @pages: function that stores the pages of a region of @length bytes in *@l and returns 0, -EINVAL
+ *	if the memory is invalid, or -ENOMEM; the caller frees l->page, even after an error; NULL
+ *	if the type has no pages
+ * @fill: function that enters @n pages into @sg, which has room for @max entries, and returns the
+ *	number of entries or an errno; NULL if LMRs of dat_lmr_allocate() do not support the type
  */
 struct kdat_mem_kind {
 	DAT_MEM_TYPE	type;
@@ -38,7 +37,7 @@ struct kdat_mem_kind {
 struct kdat_region {
 	DAT_MEM_TYPE		type;
 	DAT_REGION_DESCRIPTION	memory;
-	u64			length;		/* bytes; for dat_lmr_fmr(), pages */
+	u64			length;		/* in bytes; for dat_lmr_fmr() in pages */
 	u32			priv;		/* DAT_MEM_PRIV_* bits */
 };
 

@@ -18,7 +18,7 @@ static void *kring_entry(const struct dat_queue *q, u32 index)
 	return q->ring.entries + ((size_t)(index & (q->entries - 1)) << q->ring.shift);
 }
 
-/* Returns NULL if the ring is full, or if a new ring is about to replace it. */
+/* Returns the next free entry, or NULL if the ring is full or is about to be replaced. */
 static void *kring_next(const struct dat_queue *q)
 {
 	u32 tail = *q->ring.tail;
@@ -146,8 +146,9 @@ bool kdat_evring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 }
 
 /*
- * Returns the private data of the peer's answer, NULL if the EP was reset since the event.  If the
- * EP has connected again since, the result is the private data of the new peer.  ep->lock is held.
+ * Returns the private data of the peer's answer, or NULL if the EP was reset since the event.  If
+ * the EP has connected again since the event, the result may be the private data of the new peer.
+ * ep->lock is held.
  */
 void *kdat_ring_pd(const struct dat_epring *r, u32 len)
 {

@@ -84,7 +84,7 @@ static DAT_RETURN krmr_post(struct dat_ep *ep, struct dat_rmr *rmr, u32 ticket,
 	return rc;
 }
 
-/* Handles and request arguments of a bind call.  @lmr is ignored if the call unbinds. */
+/* Handles and request arguments of a bind call; @lmr is unused if the call unbinds. */
 struct bind_handles {
 	DAT_LMR_HANDLE	lmr;
 	DAT_EP_HANDLE	ep;
@@ -202,7 +202,7 @@ EXPORT_SYMBOL_DAT(kdat_rmr_query);
 
 DAT_RETURN kdat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
-	/* An RMR is in use only while a concurrent call uses it. */
+	/* An RMR is in use only during a concurrent call on the RMR. */
 	return kdat_free(rmr_handle, DAT_HANDLE_TYPE_RMR, KDAT_BAD(RMR),
 			 KDAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE));
 }

@@ -3,17 +3,17 @@
 /*
  * Upcalls of kernel consumers; <linux/kdat.h> specifies when and where upcalls run.
  *
- * A runner takes the events of one EVD and calls the consumer's upcall function for each of them.
- * A notification event queues a runner of its EVD, unless the number of running runners has reached
+ * A runner takes the events of one EVD and calls the consumer's upcall function for each event.  A
+ * notification event queues a runner of the EVD, unless the number of running runners has reached
  * the maximum of the policy.  A runner calls the consumer with no lock held.  A runner ends when
- * the EVD is empty.  A runner also ends when it has used up UPCALL_BUDGET; if events are left, it
- * queues the next runner before it ends.
+ * the EVD is empty, or when UPCALL_BUDGET is used up.  If events are left, the runner queues the
+ * next runner before it ends.
  *
  * A runner whose upcalls must not sleep runs in softirq, and is queued on the current CPU.  The
- * code that takes completions calls kdat_upcall_hold() before and kdat_upcall_release() after;
+ * code that takes completions calls kdat_upcall_hold() first and kdat_upcall_release() last.
  * kdat_upcall_release() runs the queued runners with no lock of this module held.  At other times,
  * for example when a consumer's post queues a runner, a tasklet runs the runner.  So a consumer is
- * never called from inside a call of its own.  While a runner runs, the @held count of its CPU is
+ * never called from inside a call of its own.  While a runner runs, the @held count of the CPU is
  * not 0, so upcalls do not nest.
  *
  * A runner whose upcalls may sleep is the work item of its EVD.
@@ -34,15 +34,15 @@
  * struct upcall_cpu - queued runners of a CPU
  * @lock: lock of @list; no other lock is taken inside
  * @list: queued runners, linked by struct dat_upcall's @node
- * @first: queued runner that runs before those in @list; NULL if @held is 0; a CPU with a single
- *	queued runner keeps the runner here and needs no lock
- * @held: number of functions on this CPU that will run @first and @list before they end; @held and
- *	@first are written with softirqs disabled
+ * @first: queued runner that runs before the runners in @list, kept here so that a single runner
+ *	needs no lock; NULL if @held is 0; written with softirqs disabled
+ * @held: number of functions on this CPU that will run @first and @list before they end; written
+ *	with softirqs disabled
  * @event: event that the running upcall gets; one per CPU, because upcalls do not nest
  * @tasklet: tasklet that runs @list when @held is 0
  */
 struct upcall_cpu {
-	spinlock_t		lock;		/* list */
+	spinlock_t		lock;		/* protects list */
 	struct list_head	list;
 	struct dat_upcall	*first;
 	u32			held;
@@ -92,10 +92,7 @@ void kdat_upcall_wake(struct dat_evd *evd)
 	lockdep_assert_held(&evd->lock);
 	if (evd->dead)
 		return;
-	/*
-	 * Set @again under any policy, because upcall_over() also reads it if the policy has
-	 * changed.
-	 */
+	/* Set @again under any policy, because the policy may change before upcall_over(). */
 	u->again = true;
 	if (u->queued || u->ending)
 		return;
@@ -113,7 +110,7 @@ void kdat_upcall_drained(struct dat_evd *evd)
 	upcall_of(evd)->armed = true;
 }
 
-/* Takes evd->lock.  In process context the runner has softirqs enabled, so this disables them. */
+/* Takes evd->lock, and disables softirqs if the runner runs in process context. */
 static __always_inline void upcall_lock(struct dat_evd *evd, bool process)
 {
 	if (process)
@@ -130,7 +127,7 @@ static __always_inline void upcall_unlock(struct dat_evd *evd, bool process)
 		spin_unlock(&evd->lock);
 }
 
-/* Returns true if a running runner may start an upcall, and has an event for it. */
+/* Returns true if a running runner may start an upcall and an event is queued. */
 static bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
@@ -144,8 +141,8 @@ static bool upcall_over(struct dat_upcall *u)
 	lockdep_assert_held(&u->evd->lock);
 
 	/*
-	 * The policy has changed during the upcall.  If notification events came meanwhile, this
-	 * runner must go on: kdat_upcall_wake() may have left the events to it.
+	 * The policy has changed during the upcall.  This runner must go on if a notification event
+	 * came meanwhile, because kdat_upcall_wake() may have left the event to this runner.
 	 */
 	if (u->policy != DAT_UPCALL_NORIFY)
 		return !u->again;
@@ -171,9 +168,7 @@ static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 	return !upcall_over(u);
 }
 
-/*
- * Sets the members of @event that are the same for all completions of @evd; the others are zeros.
- */
+/* Sets the members of the zeroed @event that are the same for all completions of @evd. */
 static __always_inline void upcall_begin_dto(const struct dat_evd *evd, DAT_EVENT *event)
 {
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
@@ -199,9 +194,7 @@ static noinline void upcall_other(struct dat_upcall *u, DAT_EVENT *event, bool p
 	upcall_lock(evd, process);
 }
 
-/*
- * Makes one upcall.  The caller has called upcall_begin_dto().  Returns true if the runner goes on.
- */
+/* Makes one upcall, after upcall_begin_dto().  Returns true if the runner goes on. */
 static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *evd,
 					DAT_EVENT *event, bool process)
 {
@@ -229,7 +222,7 @@ static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *ev
 	return true;
 }
 
-/* Returns true if the EVD has events that no other runner will take. */
+/* Returns true if the EVD has events that no other runner will take.  evd->lock is held. */
 static bool upcall_left(const struct dat_upcall *u)
 {
 	struct dat_evd *evd = u->evd;
@@ -240,7 +233,7 @@ static bool upcall_left(const struct dat_upcall *u)
 	       (u->policy != DAT_UPCALL_NORIFY || (u->armed && u->again));
 }
 
-/* Runs a queued runner.  Returns the number of upcalls made, but at least 1. */
+/* Runs a queued runner.  Returns the number of upcalls, but at least 1. */
 static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bool process)
 {
 	struct dat_evd *evd = u->evd;
@@ -265,15 +258,15 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 		u->task = NULL;
 	ending = u->ending;
 	upcall_unlock(evd, process);
-	/* kdat_upcall_end() may have returned, and @u may be freed: use only the address. */
+	/* @u may be freed if kdat_upcall_end() has returned, so use only the address. */
 	if (unlikely(ending))
 		wake_up_var(u);
 	return max(UPCALL_BUDGET - budget, 1);
 }
 
 /*
- * Removes the next runner from @here->first or @c->list.  @here is the current CPU.  @c is @here or
- * an offline CPU, which has all its runners in the list.
+ * Removes the next runner from here->first or c->list.  @here: current CPU.  @c: @here, or an
+ * offline CPU, whose runners are all in the list.
  */
 static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu *c)
 {
@@ -292,7 +285,7 @@ static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu 
 
 /*
  * Runs the runners of @c, which is the current CPU or a CPU that went offline.  Context: softirq;
- * no lock held that a consumer's call takes.
+ * the caller holds no lock that a consumer's call takes.
  */
 static void upcall_run_cpu(struct upcall_cpu *c)
 {
@@ -307,7 +300,7 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 			break;
 		n += upcall_run(u, &here->event, false);
 	}
-	/* UPCALL_CPU is used up.  Put the first runner at the head of the list for later. */
+	/* If UPCALL_CPU is used up, put the first runner at the head of the list for later. */
 	if (here->first) {
 		spin_lock(&here->lock);
 		list_add(&here->first->node, &here->list);
@@ -317,7 +310,7 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 	here->held--;
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
-	/* The tasklet of @c does not run what was queued on the current CPU meanwhile. */
+	/* The tasklet of @c does not run the runners that were queued on the current CPU. */
 	if (here != c && !here->held && !list_empty(&here->list))
 		tasklet_schedule(&here->tasklet);
 }
@@ -335,15 +328,15 @@ static void upcall_work(struct work_struct *work)
 }
 
 /*
- * Makes new runners of this CPU wait for kdat_upcall_release().  Context: softirq.  The caller
- * stays on this CPU until then.
+ * Makes new runners of this CPU wait for kdat_upcall_release(), which the caller must call on the
+ * same CPU.  Context: softirq.
  */
 void kdat_upcall_hold(void)
 {
 	this_cpu_inc(upcall_cpus.held);
 }
 
-/* Runs the waiting runners.  Context: softirq; no lock held that a consumer's call takes. */
+/* Runs the waiting runners.  Context: softirq; no lock is held that a consumer's call takes. */
 void kdat_upcall_release(void)
 {
 	struct upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
@@ -352,7 +345,7 @@ void kdat_upcall_release(void)
 		upcall_run_cpu(c);
 }
 
-/* @u is zeroed except the policy and the object.  @process: the upcalls may sleep. */
+/* Initializes @u, which is zeroed except policy and object.  @process: upcalls may sleep. */
 void kdat_upcall_setup(struct dat_upcall *u, bool process)
 {
 	u->process = process;
@@ -361,9 +354,9 @@ void kdat_upcall_setup(struct dat_upcall *u, bool process)
 }
 
 /*
- * Changes the policy and the callback.  @object: new callback, or NULL to keep the old one.  @now:
- * make upcalls also for events that are already queued.  Returns false if @policy needs a callback
- * and there is none.  evd->lock is held.
+ * Changes the policy and the callback.  @object: new callback, or NULL to keep the old callback.
+ * @now: true if upcalls are also made for events that are already queued.  Returns false if @policy
+ * needs a callback and the EVD has no callback.  evd->lock is held.
  */
 bool kdat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 			const DAT_UPCALL_OBJECT *object, bool now)
@@ -395,8 +388,8 @@ static bool upcall_ended(struct dat_evd *evd)
 }
 
 /*
- * Prevents new upcalls and waits for running ones.  Context: may sleep; not inside an upcall; no
- * lock held that an upcall may take, such as ia->sem.
+ * Prevents new upcalls and waits for running upcalls.  Context: may sleep; not inside an upcall;
+ * the caller holds no lock that an upcall may take, such as ia->sem.
  */
 void kdat_upcall_end(struct dat_evd *evd)
 {
@@ -410,7 +403,7 @@ void kdat_upcall_end(struct dat_evd *evd)
 	wait_var_event(u, upcall_ended(evd));
 	spin_lock_bh(&evd->lock);
 	u->ending--;
-	/* kdat_upcall_modify() may have enabled upcalls during the wait, when none could start. */
+	/* Start a runner if kdat_upcall_modify() has enabled upcalls during the wait. */
 	if (!u->ending && u->policy != DAT_UPCALL_DISABLE && u->again)
 		kdat_upcall_wake(evd);
 	spin_unlock_bh(&evd->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/* Upcalls of EVDs; upcall.c explains them. */
+/* Upcalls of EVDs; see upcall.c. */
 #ifndef _DAT_UPCALL_H
 #define _DAT_UPCALL_H
 
@@ -13,7 +13,7 @@ struct dat_evd;
 /**
  * struct dat_upcall - upcall of an EVD, and state of its runners; upcall.c explains runners
  * @policy: DAT_UPCALL_DISABLE, SINGLE_INSTANCE, NORIFY or MANY
- * @object: callback function of the consumer, and the argument that it gets
+ * @object: callback function of the consumer, and the argument of the function
  * @process: flag: upcalls may sleep; constant
  * @armed: flag for DAT_UPCALL_NORIFY: the next notification event starts an upcall
  * @again: flag for DAT_UPCALL_NORIFY: a notification event was queued after the last upcall began
@@ -22,7 +22,8 @@ struct dat_evd;
  * @queued: flag: a runner is queued and has not started
  * @node: entry in upcall_cpu.list while @queued; protected by the lock of that list
  * @work: work item that runs the runner, if @process
- * @task: task that runs @work; NULL if @work does not run
+ * @task: task that runs @work; NULL if @work does not run; kdat_upcall_is_mine() reads @task
+ *	without a lock
  * @evd: EVD that the upcall belongs to
  *
  * evd->lock protects all members except @node.
