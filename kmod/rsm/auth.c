@@ -44,7 +44,7 @@ static struct key *node_key(struct rsm_node *node)
 
 /*
  * Returns the payload of @key, or NULL if the payload is too short or the key has been revoked.
- * key->sem held.
+ * key->sem is held.
  */
 static const struct user_key_payload *key_payload(const struct key *key)
 {
@@ -97,8 +97,8 @@ int rsm_auth_ready(struct rsm_node *node)
 }
 
 /*
- * Checks the type, the name and the length of @key.  key_digest() also loads hmac(sha256): if the
- * kernel does not have this algorithm, the administrator gets the error when setting the key.
+ * Checks the type, the name and the length of @key.  Also computes an HMAC, so that a kernel
+ * without hmac(sha256) refuses the key with -ENOPKG.
  */
 static int key_check(struct key *key)
 {
@@ -166,8 +166,8 @@ bool rsm_auth_link(struct rsm_conn *conn)
 }
 
 /*
- * Computes the HMAC of the importer or the exporter over the handshake's messages so far.  Returns
- * false if the node has no valid key.
+ * Computes the HMAC of the importer or the exporter over the messages that the handshake has
+ * exchanged so far.  Returns false if the node has no valid key.
  */
 static bool auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
 {
@@ -243,7 +243,7 @@ void rsm_auth_prove(struct rsm_conn *conn)
 
 /*
  * Sends the proof again while the importer waits for the GRANT.  If the first proof arrives while
- * the exporter's siw completes the accept, siw processes the proof only when more data arrives.
+ * siw of the exporter completes the accept, siw processes that proof only when more data arrives.
  */
 void rsm_auth_prove_again(struct rsm_conn *conn)
 {
@@ -253,8 +253,8 @@ void rsm_auth_prove_again(struct rsm_conn *conn)
 }
 
 /*
- * Handles the GRANT of the exporter.  @owner is NULL in a GRANT without owner.  If the GRANT's HMAC
- * was made with a different cluster key, the connection ends with -EKEYREJECTED.
+ * Handles the GRANT of the exporter.  @owner: owner in the GRANT, or NULL.  If the GRANT's HMAC was
+ * made with a different cluster key, the connection ends with -EKEYREJECTED.
  */
 static void auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant, const __be32 *owner)
 {
@@ -263,7 +263,7 @@ static void auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant, c
 	conn->transcript.grant = *grant;
 	conn->transcript.owner = owner ? *owner : 0;
 	if (!auth_good(conn, false, grant->mac)) {
-		/* An exporter that refuses the importer's HMAC sends none of its own. */
+		/* An exporter that refuses the importer's HMAC sends a GRANT without HMAC. */
 		rsm_conn_lost(conn, grant->err ? RSM_WHY_CONF : RSM_WHY_KEY, -EKEYREJECTED);
 	} else if (grant->err) {
 		err = rsm_error_of_wire(grant->err);
@@ -299,8 +299,9 @@ static void auth_send_grant(struct rsm_conn *conn)
 }
 
 /*
- * Handles the PROOF of an importer.  If the GRANT contains an error, the importer should
- * disconnect.  If the importer does not disconnect, RSM_PROOF_TIMEOUT ends the connection.
+ * Handles the PROOF of an importer, and answers by a GRANT.  After a GRANT with an error, the
+ * importer should disconnect, and RSM_PROOF_TIMEOUT ends the connection otherwise.  Returns false
+ * if the connection must end.
  */
 static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 {
@@ -334,7 +335,7 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 	return true;
 }
 
-/* Checks all of a message but its content.  @len may exceed the bytes of @msg. */
+/* Checks the length and the header of a message.  @len may exceed the number of bytes of @msg. */
 static bool auth_valid(const struct rsm_conn *conn, const void *msg, u32 len)
 {
 	const struct rsm_proof *proof = msg;

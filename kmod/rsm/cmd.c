@@ -44,7 +44,7 @@ static int rsm_cmd_open(struct dat_ucmd *ucmd)
 	return 0;
 }
 
-/* Returns the node of the caller's file, also before DAT_IOC_RSM_OPEN. */
+/* Returns the node of the caller's file, even before DAT_IOC_RSM_OPEN. */
 struct rsm_node *rsm_ucmd_node(const struct dat_ucmd *ucmd)
 {
 	return rsm_node_of(ucmd->file->net);
@@ -101,7 +101,7 @@ enum need {
 	NEED_CTX,	/* DAT_IOC_RSM_OPEN has succeeded */
 };
 
-/* If the caller did not get the id of the object, nobody can end the object, so undo the call. */
+/* Ends the new object after an error, because the process did not get the id of the object. */
 static int rsm_cmd_finish_obj(struct dat_ucmd *ucmd, int ret)
 {
 	if (ret)
@@ -123,7 +123,7 @@ static int rsm_cmd_finish_fd(struct dat_ucmd *ucmd, int ret)
 	return ret;
 }
 
-/* For a structure that has grown since ABI version 1, the entry names the last field of then. */
+/* DAT_IOCTL_VERSION_1() names the last field that a structure had in ABI version 1. */
 const struct dat_ioctl_op rsm_ioctls[DAT_NR_RSM_LAST] = {
 	RSM_OP(OPEN, open, rsm_cmd_open, NEED_NONE),
 	RSM_OP(CTLR, ctlr, rsm_cmd_ctlr, NEED_NONE),
@@ -156,7 +156,7 @@ static int cmd_call(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op)
 	return op->fn(ucmd);
 }
 
-/* Stores the result of a call in its argument. */
+/* Runs a call and stores the result in the argument of the call. */
 int rsm_run(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op)
 {
 	struct rsm_head *head = ucmd->arg;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Connections of RSM.  Each connection has a kDAPL endpoint.  This file creates the endpoint, posts
- * transfers, and tears the endpoint down, for importers and exporters.  struct rsm_conn_ops has the
- * operations that differ between the two sides.
+ * Connections of RSM, on the importer's and the exporter's side.  Each connection has a kDAPL
+ * endpoint.  This file creates the endpoint, posts transfers, and tears the endpoint down.  struct
+ * rsm_conn_ops has the operations that differ between the two sides.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
@@ -13,7 +13,7 @@
 #include "rsm/msg.h"
 #include "rsm/trace.h"
 
-/* A connection ends if an expected ACK or completion does not arrive within this time. */
+/* Time limit for an expected ACK or completion, after which a connection ends. */
 #define PEER_TIMEOUT	(30 * HZ)
 
 static unsigned int rsm_heartbeat = 2;
@@ -35,8 +35,8 @@ static const u8 conn_next[RSM_CONN_NR_STATES] = {
 
 /*
  * Sets conn->state and wakes the threads that wait for a change.  Only this function sets the
- * state.  Events of the transport, messages and the end of an import arrive in any order, so a
- * connection may have passed @state already: the function then changes nothing and returns false.
+ * state.  Returns false and changes nothing if the connection has passed @state already, because
+ * events of the transport, messages and the end of an import arrive in any order.
  */
 static bool conn_set_state(struct rsm_conn *conn, enum rsm_conn_state state)
 {
@@ -60,6 +60,7 @@ static void conn_free(struct kref *ref)
 	kfree_rcu(conn, rcu);
 }
 
+/* Drops a reference.  The last put frees the memory of the connection.  Context: does not sleep. */
 void rsm_conn_put(struct rsm_conn *conn)
 {
 	kref_put(&conn->ref, conn_free);
@@ -82,7 +83,7 @@ void rsm_conn_hang_up(struct rsm_conn *conn)
 	spin_lock_bh(&conn->lock);
 	conn_set_state(conn, RSM_CONN_DOWN);
 	spin_unlock_bh(&conn->lock);
-	/* If the endpoint has been freed, its handle is stale and the call fails without harm. */
+	/* The handle of a freed endpoint is stale, and the call then fails without harm. */
 	kdat_ep_disconnect(READ_ONCE(conn->ep), DAT_CLOSE_ABRUPT_FLAG);
 }
 
@@ -95,7 +96,11 @@ static bool conn_stuck(const struct rsm_conn *conn)
 	       time_after(jiffies, conn->progress + PEER_TIMEOUT);
 }
 
-/* Sends heartbeats, because an idle queue pair does not notice that its peer is gone. */
+/*
+ * Work function of conn->beat.  Sends heartbeats, because an idle queue pair does not notice that
+ * the peer is gone.  During the handshake, an importer repeats the proof.  An exporter without a
+ * valid proof hangs up, because RSM_PROOF_TIMEOUT has passed.
+ */
 static void conn_beat(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(to_delayed_work(work), struct rsm_conn, beat);
@@ -107,7 +112,7 @@ static void conn_beat(struct work_struct *work)
 		spin_unlock_bh(&conn->lock);
 		return;
 	}
-	/* If @result is not OK here, the peer of this exporter has sent no valid proof in time. */
+	/* A nonzero @result means here that no valid proof has reached this exporter in time. */
 	stuck = conn->result || conn_stuck(conn);
 	silent = conn->state == RSM_CONN_LINKED && !READ_ONCE(conn->proof_received);
 	if (time_after_eq(jiffies, READ_ONCE(conn->last_rx) + beat_period())) {
@@ -170,7 +175,7 @@ int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq)
 	return rsm_conn_rdma(conn, &req);
 }
 
-/* Upcall of conn->evd.  Upcalls run in softirq, one at a time; rsm_conn_end() waits for them. */
+/* Upcall of conn->evd, in softirq and one at a time.  rsm_conn_end() waits for a running upcall. */
 static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -188,7 +193,7 @@ static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 		return;
 	}
 	spin_lock(&conn->lock);
-	/* This completion implies that the silent requests before this one have completed, too. */
+	/* All silent requests before this request have also completed. */
 	conn->completed += ((cookie >> COOKIE_BEFORE) - conn->completed + 1) & COOKIE_MASK;
 	conn->progress = jiffies;
 	if (!ok)
@@ -340,7 +345,7 @@ void rsm_conn_up(struct rsm_conn *conn)
 	mod_delayed_work(rsm_wq, &conn->beat, beat_period());
 }
 
-/* Starts the second half of the handshake: the transport is connected.  end_lock held. */
+/* Starts the second half of the handshake once the transport is connected.  end_lock is held. */
 static void conn_link(struct rsm_conn *conn)
 {
 	WRITE_ONCE(conn->answered, true);
@@ -377,7 +382,7 @@ void rsm_conn_lost(struct rsm_conn *conn, enum rsm_why why, int err)
 	first = conn_set_state(conn, RSM_CONN_LOST);
 	if (first && conn->result == -EINPROGRESS) {
 		conn->result = err;
-		/* An exporter has reported the end already, or its importer has just left. */
+		/* An exporter has reported a failure already, and need not report a disconnect. */
 		if (conn->ops->importer)
 			rsm_handshake_end(&conn->peer, why, err);
 	}
@@ -397,15 +402,14 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 		conn->transcript.answer = *answer;
 		conn_link(conn);
 	} else {
-		/* The answer is not from RSM, so another program listens at the port. */
+		/* An answer that is not from RSM means that another program listens at the port. */
 		rsm_conn_lost(conn, RSM_WHY_GREETING, -EHOSTUNREACH);
 	}
 }
 
 /*
- * Handles a rejection that is not from RSM: nothing listens at the port, another program does, or
- * the exporter has no place for the request.  The same event reports that this host could not send
- * the request.
+ * Handles a rejection that is not from RSM.  Either nothing listens at the port, or another program
+ * listens there, or the exporter's lane is full, or this host could not send the request.
  */
 static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
@@ -467,11 +471,11 @@ static void conn_connection(struct rsm_conn *conn, const DAT_EVENT *event)
 }
 
 /*
- * Handles a connection event.  While end_lock is held and the state is not RSM_CONN_ENDED,
- * conn->owner and the data of the event stay valid.
+ * Handles a connection event.  conn->owner and the data of the event stay valid while end_lock is
+ * held and the state is not RSM_CONN_ENDED.
  *
- * Ids are reused, so the lookup may find a later connection.  Handles are not reused, so conn->ep
- * shows whether the event belongs to this connection.
+ * The lookup may find a later connection, because ids are reused.  Handles are not reused, so
+ * conn->ep shows whether the event belongs to the connection.
  */
 void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
@@ -499,7 +503,7 @@ static void conn_free_ep(struct rsm_conn *conn)
 	}
 	if (conn->lmr)
 		kdat_lmr_free(conn->lmr);
-	/* kdat_evd_free() waits for running upcalls: conn_completed() does not run afterwards. */
+	/* kdat_evd_free() waits for a running conn_completed() and prevents further calls. */
 	kdat_evd_free(conn->evd);
 }
 
@@ -516,10 +520,10 @@ void rsm_conn_end(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 	mutex_unlock(&conn->end_lock);
 	conn_free_ep(conn);
-	/* Erase the id only now: until the endpoint was freed, the id was its context. */
+	/* Erase the id after the endpoint was freed, because the endpoint's context is the id. */
 	xa_erase(&conn->ctlr->conns, conn->id);
 	cancel_work_sync(&conn->inbox_work);
-	/* The endpoint has been freed, so the peer can no longer use the segment's old key. */
+	/* Without the endpoint, the peer can no longer use the segment's old key. */
 	spin_lock_bh(&conn->lock);
 	rsm_msg_rebind_done(conn);
 	spin_unlock_bh(&conn->lock);

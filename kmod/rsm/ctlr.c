@@ -11,16 +11,17 @@
 #include "rsm/rdma.h"
 
 /*
- * Each connection has two events: when it begins and when it ends.  The EVD also has room for the
- * same number of events of connections that have ended locally.  No other events go to the EVD, so
- * the EVD never overflows.
+ * Queue length for connection events.  A connection has at most CTLR_CONN_EVENTS events: one when
+ * the connection begins and one when the connection ends.  The queue also has room for the same
+ * number of events of connections that have ended locally, so the queue never overflows.
  */
 #define CTLR_CONN_EVENTS 2
 #define CTLR_EVENTS	(RSM_MAX_CONNS * (CTLR_CONN_EVENTS + 2))
 
 /*
- * Queue length for connection requests: one entry for each place.  The queue never overflows, since
- * a request without a place is refused.  The listener's own backlog is 1024.
+ * Queue length for connection requests: one entry for each request that a lane may admit.  The
+ * queue never overflows, because the gate refuses a request if the lane is full.  The listener's
+ * own backlog is 1024.
  */
 #define CTLR_REQUESTS	(RSM_LANE_OTHERS * RSM_NODE_PLACES + RSM_OTHER_PLACES)
 static_assert(CTLR_REQUESTS <= 1024);
@@ -30,9 +31,9 @@ static_assert(CTLR_REQUESTS <= 1024);
 static_assert(CTLR_EVENTS <= KDAT_MAX_EVD_QLEN);
 
 /*
- * RSM listens below DAT_FIRST_PORT, because RSM kernels connect from DAT_FIRST_PORT and above.
- * Both port ranges are below PROT_SOCK.  In every network namespace, rdma_cm gives such ports only
- * to processes with CAP_NET_BIND_SERVICE in the initial user namespace.
+ * Highest port at which RSM may listen.  RSM kernels connect from DAT_FIRST_PORT and above.  All
+ * these ports are below PROT_SOCK.  In every network namespace, rdma_cm gives such a port only to a
+ * process with CAP_NET_BIND_SERVICE in the initial user namespace.
  */
 #define RSM_PORT_MAX	(DAT_FIRST_PORT - 1)
 
@@ -83,7 +84,7 @@ static bool name_known(const struct rsm_node *node, const char *name)
 	return false;
 }
 
-/* Gives numbers to new adapters.  An adapter that has been removed keeps its number. */
+/* Gives numbers to new adapters.  The number of a removed adapter stays reserved. */
 static void names_update(struct rsm_node *node)
 {
 	char name[DAT_NAME_SIZE];
@@ -102,8 +103,8 @@ static void names_update(struct rsm_node *node)
 }
 
 /*
- * Returns the name of the adapter with a controller number, which is unchecked, or NULL.  The name
- * stays valid.  The adapter may have been removed.
+ * Returns the name of the adapter with controller number @number, or NULL if there is no such
+ * number.  The adapter may have been removed, but the name stays valid.
  */
 static const char *ctlr_name(struct rsm_node *node, u32 number)
 {
@@ -126,8 +127,8 @@ static bool ctlr_adapter(struct rsm_node *node, u32 number, struct kdat_adapter 
 }
 
 /*
- * Returns true if a controller number, unchecked, is loopback or a present adapter.  Context: may
- * sleep.
+ * Returns true if controller number @number, which is unchecked, is loopback or a present adapter.
+ * Context: may sleep.
  */
 bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 {
@@ -137,8 +138,9 @@ bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 }
 
 /*
- * Returns the present controller after @number, without loopback: 0 begins, and 0 is the end.  Sets
- * *@active if its port is up.  Context: may sleep.
+ * Returns the next present controller after @number, except loopback, or 0 if there is none.
+ * @number 0 begins the list.  *@active tells whether the controller's port is up.  Context: may
+ * sleep.
  */
 u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
 {
@@ -223,8 +225,8 @@ static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 }
 
 /*
- * Listens with the kernel's credentials, because the port is privileged and the exporting process
- * may be unprivileged.
+ * Creates the service point with the kernel's credentials, because the port is privileged and the
+ * exporting process may be unprivileged.
  */
 static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
 {
@@ -242,7 +244,7 @@ static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
 	return rc;
 }
 
-/* Creates the service point last, because a connection request uses all the other objects. */
+/* Creates the objects of an adapter.  Listens last, because a request uses all other objects. */
 static DAT_RETURN ctlr_setup(struct rsm_ctlr *ctlr)
 {
 	DAT_UPCALL_OBJECT upcall = {
@@ -307,7 +309,7 @@ static int ctlr_open(struct rsm_ctlr *ctlr, const char *name)
 	return 0;
 }
 
-/* Closes the IA and its objects, and frees ctlr.  The next open waits until the port is free. */
+/* Closes the IA and frees @ctlr.  A new open of the adapter waits until the port is free. */
 static void ctlr_close(struct rsm_ctlr *ctlr)
 {
 	struct rsm_node *node = ctlr->node;
@@ -360,9 +362,9 @@ static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
 }
 
 /*
- * Finds the open adapter with a controller number, and gets a reference.  If it is not open, adds
- * @spare, which the caller must then open.  Context: sleeps while another thread opens or closes
- * the adapter.
+ * Finds the open adapter with controller number @number, and gets a reference.  If the adapter is
+ * not open, adds @spare to node->ctlrs and sets *@out to @spare, which the caller must then open.
+ * Context: sleeps while another thread opens or closes the adapter.
  */
 static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 		      struct rsm_ctlr **out, const char **name)
@@ -437,6 +439,6 @@ void rsm_ctlr_put(struct rsm_ctlr *ctlr)
 	mutex_unlock(&node->ctlr_lock);
 	if (last)
 		ctlr_close(ctlr);
-	/* Put @net last: the closed adapter may have held the last other reference to it. */
+	/* Put @net last, because @node lives only as long as @net. */
 	put_net(net);
 }

@@ -9,8 +9,8 @@
 #include "rsm/rdma.h"
 
 /*
- * Each errno and each code is here once.  @wire: an exporter may send the error to an importer,
- * whose process gets it.
+ * Each errno and each code is here once.  @wire: flag: an exporter may send the error to an
+ * importer, and the importing process then gets the error.
  */
 static const struct {
 	int			err;
@@ -49,7 +49,7 @@ enum dat_rsm_err rsm_error(int err)
 {
 	unsigned int i;
 
-	/* Every call ends here: a success does not search. */
+	/* Every call of a process ends here, so do not search after a success. */
 	for (i = 0; err && i < ARRAY_SIZE(errors); i++)
 		if (errors[i].err == -err)
 			return errors[i].code;

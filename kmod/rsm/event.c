@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* RSM events: each export and import has a counter of pending events; a wait consumes one event. */
+/* RSM events.  Each export or import has a number of pending events.  A wait consumes one event. */
 #include <linux/anon_inodes.h>
 #include <linux/fdtable.h>
 #include <linux/file.h>
@@ -18,8 +18,8 @@ static void obj_set_pending(struct rsm_obj *obj, u32 pending)
 }
 
 /*
- * Adds an event to an export or import; without @accumulate, only if none is pending.  Context: any
- * process context.
+ * Adds an event to an export or import.  Without @accumulate, drops the event if an event is
+ * pending.  Context: any process context.
  */
 void rsm_event_add(struct rsm_obj *obj, bool accumulate)
 {
@@ -50,7 +50,7 @@ void rsm_event_add_many(struct rsm_obj *obj, u32 n)
 		wake_up_all(&obj->wq);
 }
 
-/* Adds an event to the segment of an import.  @flags: 0 or DAT_RSM_NO_ACCUMULATE. */
+/* Adds an event to the segment of an import.  @flags: 0, or DAT_RSM_NO_ACCUMULATE. */
 int rsm_import_post(struct rsm_import *imp, u32 flags)
 {
 	if (smp_load_acquire(&imp->obj.cut))	/* pairs with rsm_obj_cut() */
@@ -96,7 +96,7 @@ int rsm_event_post(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* Consumes a pending event.  Returns -EAGAIN if none is pending. */
+/* Consumes a pending event.  Returns -EAGAIN if no event is pending. */
 static int event_take(struct rsm_obj *obj)
 {
 	int ret = -EAGAIN;
@@ -116,8 +116,9 @@ static int event_take(struct rsm_obj *obj)
 
 /*
  * Sleeps until a wake-up, a deadline on the host's CLOCK_MONOTONIC, or a signal.  The caller has
- * set the task state.  Returns -EAGAIN after a wake-up: the caller must check its condition again.
- * -ERESTARTNOHAND after a signal lets the call fail with EINTR if a handler runs, else start again.
+ * set the task state.  Returns -EAGAIN after a wake-up, and the caller must then check its
+ * condition again.  Returns -ERESTARTNOHAND after a signal.  The system call then fails with EINTR
+ * if a signal handler runs, and starts again otherwise.
  */
 int rsm_event_sleep(u64 deadline_ns)
 {

@@ -65,8 +65,9 @@ static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **m
 }
 
 /*
- * Checks the permission to import a published segment.  @owner, @group: the importer is the
- * exporter's user, or in its group.  node->lock is held.  Returns 0, -ENONET or -EACCES.
+ * Checks the permission to import a published segment.  @owner: true if the importer is the
+ * exporter's user.  @group: true if the importer is in the exporter's group.  node->lock is held.
+ * Returns 0, -ENONET or -EACCES.
  */
 int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group)
 {
@@ -125,9 +126,9 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 }
 
 /*
- * Returns an import whose window may show pages from before a rebind, with a reference, or NULL.
- * The function moves the import to the end of exp->imports.  New imports are also added at the end,
- * so the stale imports are always at the beginning.
+ * Returns a stale import, with a reference, or NULL.  The window of a stale import may show pages
+ * from before a rebind.  The function moves the import to the end of exp->imports.  New imports are
+ * also added at the end, so the stale imports are always at the beginning.
  */
 static struct rsm_import *export_next_stale(struct rsm_export *exp)
 {
@@ -148,8 +149,9 @@ static struct rsm_import *export_next_stale(struct rsm_export *exp)
 }
 
 /*
- * Swaps the pages of a segment, then zaps the windows of its imports.  node->lock is not held for
- * the zaps, because unrelated processes need that lock.
+ * Swaps the pages of a segment, then zaps the windows of the loopback imports.  node->lock is not
+ * held for the zaps, because unrelated processes need that lock.  See export_swap() for the
+ * results.
  */
 static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
@@ -246,7 +248,7 @@ static int acl_check(const struct rsm_export *exp, const struct dat_rsm_access *
 	return 0;
 }
 
-/* Copies the access list from user memory to *@out.  For an empty list, *@out is NULL. */
+/* Copies the access list from user memory to *@out, which the caller frees; NULL for no list. */
 static int acl_copy(const struct rsm_export *exp, const struct dat_rsm_publish *arg,
 		    struct dat_rsm_access **out)
 {
@@ -280,9 +282,9 @@ static int segid_check(u32 segid)
 }
 
 /*
- * Reserves an entry in node->segs for *@segid.  If *@segid is 0, chooses a free id.  The allocation
- * may reclaim memory, so the caller does not hold node->lock: other processes need that lock to
- * tear down their segments.
+ * Reserves an entry in node->segs for *@segid.  If *@segid is 0, chooses a free id.  The caller
+ * does not hold node->lock, because the allocation may reclaim memory, and other processes need
+ * node->lock to tear down their segments.
  */
 static int segid_reserve(struct rsm_node *node, u32 *segid)
 {
@@ -307,8 +309,8 @@ static void export_set_acl(struct rsm_export *exp, struct dat_rsm_access *acl, u
 }
 
 /*
- * Publishes @exp under @segid.  @reserved is the result of segid_reserve().  After an error, the
- * function frees the reserved entry.
+ * Publishes @exp under @segid.  @reserved: result of segid_reserve().  After an error, the function
+ * frees the reserved entry.
  */
 static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, u32 segid,
 				 int reserved)
@@ -412,9 +414,9 @@ int rsm_export_republish(struct dat_ucmd *ucmd)
 }
 
 /*
- * Begins a withdrawal of a segment.  The caller then cuts the imports, and waits for transfers and
- * for remote importers.  While exp->withdrawing is set, the segment cannot be published again,
- * because new importers would prolong the wait.
+ * Begins a withdrawal of a segment.  The caller then cuts the loopback imports, and waits for
+ * transfers and for remote importers.  The segment cannot be published again while exp->withdrawing
+ * is set, because new importers would prolong the wait.
  */
 static void export_withdraw(struct rsm_export *exp, struct rsm_node *node)
 {
@@ -506,14 +508,14 @@ static bool export_stop(struct rsm_obj *obj)
 	if (export_published(exp))
 		export_withdraw(exp, node);
 	shared = exp->shared;
-	/* A call that has already looked up the export checks @stopped under node->lock. */
+	/* Set @stopped under node->lock, because running calls check @stopped under node->lock. */
 	WRITE_ONCE(exp->obj.stopped, true);
 	mutex_unlock(&node->lock);
 	export_cut(exp, node);
 	return shared;
 }
 
-/* Waits for remote importers that were cut, and for calls between call_begin() and call_end(). */
+/* Waits until no remote importer has a connection, and until all calls have reached call_end(). */
 static void export_wait(struct rsm_obj *obj)
 {
 	struct rsm_export *exp = to_rsm_export(obj);
@@ -524,7 +526,7 @@ static void export_wait(struct rsm_obj *obj)
 	wait_event(exp->obj.wq, !atomic_read(&exp->calls));
 }
 
-/* Unpins the memory of a stopped export, and closes its adapter. */
+/* Unpins the memory of a stopped export, and puts the adapter. */
 static void export_drop(struct rsm_obj *obj)
 {
 	struct rsm_export *exp = to_rsm_export(obj);

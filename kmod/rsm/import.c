@@ -13,9 +13,9 @@
 #include "rsm/trace.h"
 
 /*
- * Page offsets of windows.  A 32-bit process passes an offset to mmap2() as 32 bits, in units of
- * 4 KiB, so the process can map byte offsets below 2^44.  Regions other than windows have byte
- * offsets below 2^42.
+ * Range of the page offsets of windows.  A 32-bit process passes a 32-bit offset in units of 4 KiB
+ * to mmap2(), so such a process can map byte offsets below 2^44.  Regions other than windows have
+ * byte offsets below 2^42.
  */
 #define WINDOWS_BEGIN	BIT_ULL(42 - PAGE_SHIFT)
 #define WINDOWS_END	BIT_ULL(43 - PAGE_SHIFT)
@@ -35,7 +35,7 @@ static u64 window_last(const struct rsm_import *imp)
 INTERVAL_TREE_DEFINE(struct rsm_import, window_rb, u64, window_subtree_last, window_first,
 		     window_last, static __maybe_unused, windows)
 
-/* Returns the first offset >= @from at which @pages page offsets are free, or 0. */
+/* Returns the lowest page offset >= @from at which @pages free page offsets begin, or 0. */
 static u64 window_gap(struct rsm_ctx *ctx, u64 from, u64 pages)
 {
 	struct rsm_import *other;
@@ -50,8 +50,9 @@ static u64 window_gap(struct rsm_ctx *ctx, u64 from, u64 pages)
 }
 
 /*
- * Allocates page offsets for the import's window; imp->window stays 0 if too few are free.  The
- * search starts behind the last allocation, so freed offsets are not reused soon.
+ * Allocates page offsets for the import's window.  imp->window stays 0 if no range of free offsets
+ * is long enough.  The search starts behind the last allocation, so freed offsets are not reused
+ * soon.
  */
 static void window_alloc(struct rsm_import *imp)
 {
@@ -70,9 +71,8 @@ static void window_alloc(struct rsm_import *imp)
 }
 
 /*
- * Frees the page offsets of the import's window if the import was dropped and no VMA is left.
- * imp->obj.ctx is valid: either the import is being dropped, or the VMA that is being closed holds
- * the file.
+ * Frees the page offsets of the import's window if the import was dropped and no VMA is left.  The
+ * caller either drops the import or closes a VMA, which holds the file, so imp->obj.ctx is valid.
  */
 static void window_free(struct rsm_import *imp)
 {
@@ -118,7 +118,7 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 		exp->shared = true;
 		imp->rebinds = exp->rebinds;
 		list_add_tail(&imp->node, &exp->imports);
-		/* Allocate the window last: once it exists, another thread may map it. */
+		/* Allocate the window last, because another thread may map a window at once. */
 		window_alloc(imp);
 	}
 	mutex_unlock(&node->lock);
@@ -140,8 +140,8 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 }
 
 /*
- * Unmaps all pages of an import's window, so that accesses fault again.  Context: may sleep; not
- * with node->lock held.
+ * Unmaps all pages of an import's window, so that accesses fault again.  Context: may sleep;
+ * node->lock must not be held.
  */
 void rsm_import_zap(struct rsm_import *imp)
 {
@@ -154,9 +154,10 @@ void rsm_import_zap(struct rsm_import *imp)
 }
 
 /*
- * Cuts a loopback import; repeatedly and concurrently is harmless.  The window is zapped before the
- * import leaves export->imports, because an exporter that finds this list empty may unpin the
- * pages.  The caller waits for transfers.  Context: may sleep; not with node->lock held.
+ * Cuts a loopback import.  Repeated and concurrent calls are harmless.  The function zaps the
+ * window before it removes the import from export->imports, because an exporter that finds this
+ * list empty may unpin the pages.  The caller waits for transfers.  Context: may sleep; node->lock
+ * must not be held.
  */
 void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node)
 {
@@ -195,7 +196,10 @@ static void import_drop(struct rsm_obj *obj)
 	mutex_unlock(&imp->map_lock);
 }
 
-/* Frees the objects to which the import points.  A VMA may have had the last reference. */
+/*
+ * Frees the objects to which the import points.  The context may be gone, because a descriptor for
+ * events may have held the last reference.
+ */
 static void import_release(struct rsm_obj *obj)
 {
 	struct rsm_import *imp = to_rsm_import(obj);
@@ -322,8 +326,8 @@ static vm_fault_t window_fill(struct vm_fault *vmf, struct rsm_import *imp)
 
 /*
  * Handles a page fault in a window.  A cut or a rebind zaps the window under map_lock, so this
- * function maps no old page after the zap.  The exporter may wait for map_lock, so the allocation
- * of page tables must not reclaim memory.  If the allocation fails, the access faults again.
+ * function maps no old page after the zap.  The allocation of page tables must not reclaim memory,
+ * because the exporter may wait for map_lock.  If the allocation fails, the access faults again.
  */
 static vm_fault_t window_fault(struct vm_fault *vmf)
 {
@@ -404,7 +408,7 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 	imp = windows_iter_first(&ctx->windows, at, at);
 	if (imp && READ_ONCE(imp->obj.stopped))
 		imp = NULL;
-	/* While an import is in the tree, the context or a VMA has a reference to it. */
+	/* The context or a VMA has a reference to each import in the tree. */
 	if (imp)
 		kref_get(&imp->obj.ref);
 	mutex_unlock(&ctx->windows_lock);
@@ -412,10 +416,10 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 }
 
 /*
- * Maps the window of an import, or a part of it.  Returns the errno of mmap(): -ENOENT if no import
- * has a window at the offset; -EINVAL for a bad range or bad flags; -EACCES for a writable mapping
- * if the import may not write; -EOPNOTSUPP if the import may not read; -ENODEV if the import is
- * cut; -ENOMEM also if RSM_MAX_MAPS VMAs exist.
+ * Maps the window of an import, or a part of the window.  Returns the errno of mmap(): -ENOENT if
+ * no import has a window at the offset; -EINVAL for a bad range or bad flags; -EACCES for a
+ * writable mapping if the import may not write; -EOPNOTSUPP if the import may not read; -ENODEV if
+ * the import is cut; -ENOMEM without memory or if the window has RSM_MAX_MAPS VMAs.
  */
 int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 {

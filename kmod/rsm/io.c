@@ -2,8 +2,8 @@
 // Copyright (c) The dat authors
 /*
  * Transfers within the host.  A transfer copies between the pages of a segment and the caller's
- * memory, one page at a time and with page faults disabled; see the top of rsm.h.  The caller's
- * pages are faulted in while no lock is held.
+ * memory, one page at a time and with page faults disabled; see the top of rsm.h.  No lock is held
+ * while the caller's pages are faulted in.
  */
 #include <linux/highmem.h>
 #include <linux/nospec.h>
@@ -15,14 +15,14 @@
 #include "lib/device.h"
 #include "rsm/ring.h"
 
-#define IO_WORDS	32	/* u64 in a buffer */
+#define IO_WORDS	32	/* number of u64 words in a buffer */
 #define IO_FLAGS	(DAT_RSM_SIGPOST | DAT_RSM_NO_ACCUMULATE | DAT_RSM_INTERRUPTIBLE)
 
 /* A DAT_IOC_RSM_IO call in progress. */
 struct io {
 	struct rsm_ctx		*ctx;
-	struct rsm_import	*imp;	/* reference held */
-	bool			put;	/* writes to the segment */
+	struct rsm_import	*imp;	/* the call holds a reference */
+	bool			put;	/* flag: the call writes to the segment */
 };
 
 /*
@@ -158,7 +158,7 @@ static int io_words(const struct io *io, const struct dat_rsm_ioent *e)
 
 /*
  * Copies @n bytes between a segment and local memory.  On each side, the bytes are within one page.
- * Both sides may be the same page.
+ * Segment and local memory may be the same page.
  */
 static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *lm, u64 at, u32 n)
 {
@@ -202,8 +202,8 @@ int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, b
 }
 
 /*
- * Copies @n bytes between local memory and @buf, to @buf if @from is set.  The caller has checked
- * the range.  Returns -ESTALE if the local memory was freed.
+ * Copies @n bytes from local memory to @buf if @from is set, else from @buf to local memory.  The
+ * caller has checked the range.  Returns -ESTALE if the local memory was freed.
  */
 int rsm_localmem_copy(struct rsm_localmem *lm, u64 at, void *buf, u32 n, bool from)
 {
@@ -280,7 +280,7 @@ static int io_entry(const struct io *io, const struct dat_rsm_ioent *e)
 		ret = io_local(io, e);
 	else
 		ret = e->width > 1 ? io_words(io, e) : io_user(io, e);
-	/* Order this entry before the next one, for readers of the segment on other CPUs. */
+	/* Order this entry before the next entry, for readers of the segment on other CPUs. */
 	smp_mb();
 	return ret;
 }
@@ -330,7 +330,7 @@ static bool localmem_is(struct rsm_localmem *lm, u64 i, const struct page *page)
 
 /*
  * Returns true if all pages of an entry's memory are mapped and are ordinary memory.  If the entry
- * names local memory, the pages must be mapped at the address where they were locked.  The function
+ * names local memory, the pages must be mapped where the local memory was locked.  The function
  * only reads page tables, so it returns false for a page that an access would fault in.
  */
 static bool entry_mapped(const struct dat_rsm_ioent *e, struct rsm_localmem *lm, bool put)
@@ -371,9 +371,8 @@ static bool io_entry_mapped(const struct io *io, const struct dat_rsm_ioent *e)
 }
 
 /*
- * Returns true if librsm may copy between the entries' memory and a ring, and so needs no call for
- * the next transfer of the same entries.  A transfer longer than a ring's data area always needs a
- * call.
+ * Returns true if librsm may transfer the same entries through a ring the next time, without a
+ * system call.  Returns false for a transfer longer than the data area of a ring.
  */
 static bool io_mapped(const struct io *io, const struct dat_rsm_ioent *e, u32 count)
 {
@@ -425,8 +424,8 @@ int rsm_io(struct dat_ucmd *ucmd)
 		return -EBADF;
 	io.imp = to_rsm_import(obj);
 	/*
-	 * Pairs with the smp_mb() of obj_stop(): either obj_stop() sees the reference of this call,
-	 * or this call sees that the import is cut.
+	 * Pairs with the smp_mb() of obj_stop().  Either obj_stop() sees the reference of this
+	 * call, or this call sees that the import is cut.
 	 */
 	smp_mb__after_atomic();
 	ret = io_run(&io, arg);

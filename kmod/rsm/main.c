@@ -8,11 +8,12 @@
 #include "rsm/rdma.h"
 
 /*
- * Number of contexts that end at the same time because an address space has ended.  A process may
- * have thousands of files.  An end waits for transfers, and for teardowns of connections in
- * serve_wq and in dat_close_wq; it waits for no other end.  It waits for peers until
- * ctx->drain_deadline, so ends that were queued together wait no longer than one of these.  A file
- * that is closed does not wait for the bound.
+ * Largest number of contexts that end at the same time because an address space has ended.  A
+ * process may have thousands of files.  The end of a context waits for transfers, for peers, and
+ * for teardowns of connections in serve_wq and in dat_close_wq, but not for the end of another
+ * context.  The wait for peers ends at ctx->drain_deadline, so contexts that were queued together
+ * wait for peers no longer than one of these contexts.  The limit does not delay the close of a
+ * file.
  */
 #define CTX_ENDS	16
 
@@ -26,8 +27,8 @@ static int __init rsm_init(void)
 	if (!rsm_end_wq)
 		return ret;
 	/*
-	 * Work items of rsm_wq wait for no peer.  They may wait for conn->end_lock, which other
-	 * work items hold only for a short time.
+	 * A work item of rsm_wq never waits for a peer.  A work item may wait for conn->end_lock,
+	 * which other work items hold only for a short time.
 	 */
 	rsm_wq = alloc_workqueue("dat-rsm-conn", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rsm_wq)

@@ -97,8 +97,8 @@ static struct rsm_mem *mem_alloc(u64 length, bool exported)
 }
 
 /*
- * Pins @npages pages.  Returns 0 or a negative errno.  Also after an error, mem->npages is the
- * number of pinned pages, which the caller must unpin.
+ * Pins @npages pages.  Returns 0 or a negative errno.  mem->npages is the number of pinned pages,
+ * which the caller must unpin even after an error.
  */
 static int mem_pin_pages(struct rsm_mem *mem, u64 addr, u32 npages, unsigned int gup)
 {
@@ -125,9 +125,9 @@ static void mem_unpin_pages(struct rsm_mem *mem)
 }
 
 /*
- * Pins memory.  Local memory may be read-only, since puts only read it.  Read-only memory is pinned
- * with FOLL_FORCE and FOLL_WRITE.  These flags break copy-on-write before the pages are pinned, so
- * the process keeps seeing the pinned pages.
+ * Pins memory and sets mem->writable.  Local memory may be read-only, because a put only reads
+ * local memory.  Read-only memory is pinned with FOLL_FORCE and FOLL_WRITE.  These flags break
+ * copy-on-write before the pages are pinned, so the process keeps seeing the pinned pages.
  */
 static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 {
@@ -164,12 +164,12 @@ static int mem_check(u64 addr, u64 length)
 }
 
 /*
- * Pins memory of the current process, the whole last page included.  Memory of a segment must be
+ * Pins memory of the current process, including the whole last page.  Memory of a segment must be
  * writable and counts against rsm_mem_budget().  Context: may sleep; takes mmap_lock.
  *
  * Returns -EFAULT if part of the memory is not mapped; -EMSGSIZE if @length exceeds RSM_MAX_LENGTH;
- * -EACCES if memory of a segment is not writable; -ENOMEM, also if RLIMIT_MEMLOCK or the budget is
- * exceeded; -EINTR if the process is being killed.
+ * -EACCES if memory of a segment is not writable; -ENOMEM without memory or if the memory exceeds
+ * RLIMIT_MEMLOCK or the budget; -EINTR if the process is being killed.
  */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 {
@@ -207,7 +207,7 @@ err_uncharge:
 	return ret;
 }
 
-/* Unpins and frees memory that no transfer uses, or NULL.  Context: may sleep. */
+/* Unpins and frees @mem, which may be NULL and which no transfer uses.  Context: may sleep. */
 void rsm_mem_unpin(struct rsm_mem *mem)
 {
 	if (!mem)
@@ -227,9 +227,9 @@ static int mem_register_error(int err, u64 addr, u64 length)
 }
 
 /*
- * Registers memory of the current process with an adapter, in the protection zone of its segment.
- * This pins the pages and charges them to RLIMIT_MEMLOCK.  Returns the errors of rsm_mem_pin(), and
- * -ENODEV.  Context: may sleep; takes mmap_lock.
+ * Registers memory of the current process with an adapter, in the protection zone @pz of the
+ * segment.  The registration pins the pages and charges RLIMIT_MEMLOCK.  Returns an error of
+ * rsm_mem_pin(), or -ENODEV if the device is gone.  Context: may sleep; takes mmap_lock.
  */
 int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 {

@@ -3,9 +3,9 @@
 /*
  * Messages between the two kernels of a connection.
  *
- * Each side has at most one TELL in flight.  While a TELL is in flight, new events are collected
- * for the next TELL.  So a side receives at most two messages at a time, a TELL and an ACK, and its
- * RSM_CONN_RECVS posted receives are always enough.
+ * Each side has at most one TELL in flight, and collects new events for the next TELL.  So a side
+ * receives at most two messages at a time, a TELL and an ACK, and RSM_CONN_RECVS posted receives
+ * are always enough.
  */
 #include <linux/jiffies.h>
 
@@ -38,8 +38,8 @@ static DAT_LMR_TRIPLET mem_triplet(const struct rsm_conn *conn, void *va, u32 n)
 }
 
 /*
- * Returns the buffer of a receive, which is large enough for every message type.  msg_read() and
- * rsm_auth_receive() check the length of a received message.
+ * Returns the buffer of a receive.  The buffer is large enough for every message type, and
+ * msg_read() and rsm_auth_receive() check the length of a received message.
  */
 static DAT_LMR_TRIPLET recv_triplet(const struct rsm_conn *conn, unsigned int n)
 {
@@ -60,7 +60,7 @@ static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const void 
 	lockdep_assert_held(&conn->lock);
 	memcpy(msg_slot(conn, slot), msg, len);
 	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
-	/* Callers may ignore a failure, because the connection then ends and reports an event. */
+	/* Callers may ignore a failure, because a failure ends the connection. */
 	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
 }
 
@@ -133,8 +133,8 @@ int rsm_msg_tell(struct rsm_conn *conn, bool single)
 }
 
 /*
- * Clears conn->rebind_pending, because the peer has acknowledged the new key, or because the
- * connection has ended.
+ * Clears conn->rebind_pending, after the peer has acknowledged the new key or the connection has
+ * ended.
  */
 void rsm_msg_rebind_done(struct rsm_conn *conn)
 {
@@ -189,7 +189,7 @@ void rsm_msg_drain(struct rsm_conn *conn, unsigned long until)
 void rsm_msg_completed(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
-	/* Send the ACK once @completed shows that requests with the old key have completed. */
+	/* Send the ACK if @completed shows that all requests with the old key have completed. */
 	if (conn->ack_due && (s32)(conn->completed - conn->ack_after) >= 0)
 		msg_ack(conn);
 }
@@ -232,9 +232,9 @@ static bool can_answer(const struct rsm_conn *conn)
 }
 
 /*
- * Copies a message from its receive buffer to *@msg and checks the copy.  The buffer itself is not
- * trusted, because with iWARP an exporter's adapter may write to it at any time.  Returns false if
- * the message is invalid, or if the peer may not send the message now.
+ * Copies a message from the receive buffer to *@msg and checks the copy.  The buffer is not
+ * trusted, because with iWARP an exporter's adapter may write to the buffer at any time.  Returns
+ * false if the message is invalid, or if the peer may not send the message now.
  */
 static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
 		     struct rsm_msg *msg)
@@ -261,9 +261,7 @@ bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
 	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/*
- * Processes a received PROOF or GRANT; see rsm/auth.c.  Returns false if the connection must end.
- */
+/* Processes a received PROOF or GRANT, by rsm/auth.c.  Returns false if the connection must end. */
 static bool msg_process_handshake(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	union {
@@ -307,7 +305,7 @@ static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
 	bool any;
 
 	spin_lock_bh(&conn->lock);
-	/* Messages that arrive before the ESTABLISHED event stay in the inbox until the event. */
+	/* A message that arrives before the ESTABLISHED event waits in the inbox for the event. */
 	any = conn->answered && conn->inbox_head != conn->inbox_tail;
 	if (any)
 		*r = conn->inbox[conn->inbox_head++ % RSM_CONN_RECVS];
@@ -315,7 +313,7 @@ static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
 	return any;
 }
 
-/* Processes the messages in conn->inbox.  end_lock keeps conn->owner valid. */
+/* Work function: processes the messages in conn->inbox.  end_lock keeps conn->owner valid. */
 void rsm_msg_inbox(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
@@ -335,8 +333,8 @@ void rsm_msg_inbox(struct work_struct *work)
 }
 
 /*
- * Adds a completed receive to conn->inbox.  The inbox cannot overflow, because it has an entry for
- * each receive, and a receive is posted again only after its entry has been taken.
+ * Adds a completed receive to conn->inbox.  The inbox cannot overflow, because the inbox has an
+ * entry for each receive, and a receive is posted again only after the entry has been taken.
  */
 void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
@@ -346,8 +344,8 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 	if (dto->status != DAT_DTO_SUCCESS)
 		return;
 	/*
-	 * kDAPL has already checked the length.  If the length is too large nevertheless, set it to
-	 * 0, which later checks reject.
+	 * kDAPL has already checked the length.  If the length is too large nevertheless, set the
+	 * length to 0, which later checks reject.
 	 */
 	if (r.len > seg.segment_length)
 		r.len = 0;

@@ -17,16 +17,16 @@
 
 /* rsm/msg.c */
 
-/* Sends a TELL if @conn is up, a TELL is due, and no TELL is in flight.  conn->lock held. */
+/* Sends a TELL if @conn is up, a TELL is due, and no TELL is in flight.  conn->lock is held. */
 void rsm_msg_push(struct rsm_conn *conn);
 
 /*
- * Sends the ACK if one is due.  An ACK of a new key has to wait until the requests that were in
- * flight when the TELL arrived have completed.  conn->lock held.
+ * Sends the ACK if an ACK is due.  The ACK of a new key waits until all requests have completed
+ * that were in flight when the TELL arrived.  conn->lock is held.
  */
 void rsm_msg_completed(struct rsm_conn *conn);
 
-/* Ends the wait for the peer's acknowledgment of a new key.  conn->lock held. */
+/* Ends the wait for the peer's acknowledgment of a new key.  conn->lock is held. */
 void rsm_msg_rebind_done(struct rsm_conn *conn);
 
 /*
@@ -41,7 +41,7 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 /* Posts the receive buffer @slot.  Returns false if the endpoint refuses the receive. */
 bool rsm_msg_receive(struct rsm_conn *conn, u32 slot);
 
-/* Sends a struct rsm_proof or struct rsm_grant on a linked connection.  conn->lock held. */
+/* Sends a PROOF or a GRANT on a linked connection.  conn->lock is held. */
 void rsm_msg_handshake(struct rsm_conn *conn, const void *msg, u32 len);
 
 /* Work function of conn->inbox_work. */
@@ -50,13 +50,13 @@ void rsm_msg_inbox(struct work_struct *work);
 /* Returns the byte into which a flush of @channel reads.  A flush is an RDMA read of one byte. */
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel);
 
-/* The reason why a handshake ends for which the exporter has sent the error @err. */
+/* Returns the reason for the end of a handshake in which the exporter has sent the error @err. */
 static inline enum rsm_why rsm_why_refused(int err)
 {
 	return err == -EKEYREJECTED ? RSM_WHY_CONF : RSM_WHY_REFUSED;
 }
 
-/* rsm/auth.c; process context, end_lock held */
+/* rsm/auth.c: functions for process context with end_lock held */
 
 /*
  * Stores the GIDs and queue pair numbers of both sides in conn->transcript.  Returns false if the
@@ -67,26 +67,26 @@ bool rsm_auth_link(struct rsm_conn *conn);
 /* Importer: sends the proof after the exporter's accept. */
 void rsm_auth_prove(struct rsm_conn *conn);
 
-/* Importer: sends the proof again.  conn->lock held; end_lock is not needed. */
+/* Importer: sends the proof again.  conn->lock is held, and end_lock is not needed. */
 void rsm_auth_prove_again(struct rsm_conn *conn);
 
 /*
- * Handles a message of the handshake.  @msg is a private copy, and may be shorter than the @len
- * bytes that were received.  Returns false if the connection must end.
+ * Handles a message of the handshake.  @msg: private copy, which may be shorter than the message.
+ * @len: length of the received message.  Returns false if the connection must end.
  */
 bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len);
 
 /* rsm/conn.c */
 
 /*
- * Completes a successful handshake: the exporter has sent the GRANT, or the importer has received
- * the GRANT.  conn->lock held.
+ * Completes a handshake after the exporter has sent the GRANT, or after the importer has received
+ * the GRANT.  conn->lock is held.
  */
 void rsm_conn_up(struct rsm_conn *conn);
 
 /*
- * Marks a connection lost.  During the handshake, @why and @err are its end.
- * Context: may sleep; end_lock held.
+ * Marks a connection lost.  @why and @err: reason and result of the handshake, if the handshake has
+ * not ended before.  Context: may sleep; end_lock is held.
  */
 void rsm_conn_lost(struct rsm_conn *conn, enum rsm_why why, int err);
 

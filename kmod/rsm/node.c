@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * The node of a network namespace.  User space sets its id, and a table with the addresses of other
- * nodes.
+ * The node of a network namespace.  User space sets the node id and a table with the addresses of
+ * other nodes.
  */
 #include <linux/capability.h>
 #include <linux/in.h>
@@ -92,7 +92,7 @@ static bool addr_same(const struct sockaddr *a, const struct sockaddr *b)
 			       &((const struct sockaddr_in6 *)b)->sin6_addr);
 }
 
-/* Returns the table entry for node @id and controller @ctlr, or NULL.  RCU read lock held. */
+/* Returns the table entry for node @id and controller @ctlr, or NULL.  RCU read lock is held. */
 static const struct dat_rsm_node *table_find(const struct rsm_table *t, u32 id, u32 ctlr)
 {
 	u32 i;
@@ -162,7 +162,7 @@ static bool addr_good(const struct dat_rsm_node *e)
 	}
 	memcpy(&in6, e->addr, sizeof(in6));
 	type = ipv6_addr_type(&in6);
-	/* Reject IPv4-mapped IPv6 addresses: user space must pass an IPv4 address as AF_INET. */
+	/* User space must pass an IPv4 address as AF_INET, not as an IPv4-mapped IPv6 address. */
 	return e->family == AF_INET6 && type != IPV6_ADDR_ANY &&
 	       !(type & (IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED | IPV6_ADDR_LOOPBACK));
 }
@@ -175,7 +175,7 @@ static bool entry_good(const struct rsm_table *t, u32 i)
 	       e->ctlr <= RSM_MAX_CTLRS && addr_good(e);
 }
 
-/* Checks each entry, and checks that each node has at most one address per controller. */
+/* Returns true if each entry is valid and each node has at most one address per controller. */
 static bool table_good(const struct rsm_table *t)
 {
 	DECLARE_BITMAP(seen, (RSM_MAX_CTLRS + 1) * (DAT_RSM_MAX_NODE + 1)) = {};
@@ -221,8 +221,8 @@ static int table_read(const struct dat_rsm_nodes *arg, struct rsm_table **out)
 }
 
 /*
- * Changes the node id.  Fails while the node has exports or imports, because access lists and
- * connections contain the node id.
+ * Changes the node id.  Fails with -EALREADY while the node has exports or imports, because access
+ * lists and connections contain the node id.
  */
 static int own_id_set(struct rsm_node *node, u32 id)
 {
@@ -263,8 +263,8 @@ static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 }
 
 /*
- * Copies the table of other nodes' addresses, which may be empty.  The caller frees *@out by
- * kvfree().  Context: may sleep.
+ * Copies the table of other nodes' addresses, which may be empty, to *@out.  The caller frees *@out
+ * by kvfree().  Context: may sleep.
  */
 int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 {
@@ -273,8 +273,8 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 	u32 count = 0, room;
 
 	/*
-	 * Allocation may sleep, so it runs outside the RCU read-side section.  If the table has
-	 * grown since, try again with the new size.
+	 * Allocate outside the RCU read-side section, because the allocation may sleep.  If the
+	 * table has grown since the allocation, try again with the new size.
 	 */
 	do {
 		room = count;
@@ -295,8 +295,8 @@ int rsm_table_copy(struct rsm_node *node, struct rsm_table **out)
 }
 
 /*
- * Sets the cluster key or the trust in the network.  In every network namespace, only the
- * administrator of the host may do so.
+ * Sets the cluster key or the trust in the network.  Only the administrator of the host may do so,
+ * even in a network namespace that another user owns.
  */
 static int trust_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 {
@@ -330,8 +330,8 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 }
 
 /*
- * Checks that each field is 0 if the flag for the field is not set.  So a later version can give a
- * meaning to other values.
+ * Returns true if each field is 0 whose flag is not set, so that a later version can give a meaning
+ * to other values.
  */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {

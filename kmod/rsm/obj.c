@@ -80,7 +80,7 @@ static void ctx_put_users(struct rsm_ctx *ctx)
 		user_put(ctx->node, ctx->users[--ctx->nr_users]);
 }
 
-/* Acquires the users that dat_payers() names, who are charged for the objects of a context. */
+/* Gets references to the users that dat_payers() names, who pay for the objects of a context. */
 static bool ctx_get_users(struct rsm_ctx *ctx)
 {
 	kuid_t uids[DAT_MAX_PAYERS];
@@ -125,7 +125,7 @@ void rsm_users_count(struct rsm_ctx *ctx, bool served, int by)
 
 /*
  * Charges an object to the limits of the node and of the context's users.  CAP_SYS_RESOURCE
- * overrides the limits of users.  While any object is charged, the node id cannot change.
+ * overrides the limits of users.  The node id cannot change while an object is charged.
  */
 static bool obj_count(struct rsm_ctx *ctx)
 {
@@ -151,9 +151,9 @@ static void obj_uncount(struct rsm_ctx *ctx)
 }
 
 /*
- * Initializes an object and reserves its id.  The caller has zeroed the object, and after success
- * must call rsm_obj_publish() or rsm_obj_abort().  Fails with -ENOSPC if a limit on objects is
- * reached; with -ENOMEM if memory is short.  Context: may sleep.
+ * Initializes a zeroed object and reserves an id.  After success, the caller must call
+ * rsm_obj_publish() or rsm_obj_abort().  Fails with -ENOSPC if a limit on objects is reached, with
+ * -ENOMEM if memory is short.  Context: may sleep.
  */
 int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj_ops *ops)
 {
@@ -185,8 +185,8 @@ err_uncount:
 }
 
 /*
- * Makes the object visible to lookups, and stores it in ucmd->made with a reference.  After that,
- * another thread may end the object.
+ * Makes the object visible to lookups, so that another thread may end the object.  Stores a
+ * reference to the object in ucmd->made.
  */
 int rsm_obj_publish(struct dat_ucmd *ucmd, struct rsm_obj *obj)
 {
@@ -203,11 +203,11 @@ static void obj_forget(struct rsm_obj *obj)
 
 	if (obj->ops->charged)
 		obj_uncount(ctx);
-	/* After this, a new object may get the same id and the same slot. */
+	/* A new object may get the same id and the same slot after xa_erase(). */
 	xa_erase(&ctx->objs, obj->id);
 }
 
-/* Undoes rsm_obj_setup(); the caller frees the object. */
+/* Undoes rsm_obj_setup().  The caller then frees the object. */
 void rsm_obj_abort(struct rsm_obj *obj)
 {
 	obj_forget(obj);
@@ -225,7 +225,7 @@ static struct rsm_obj *obj_find(struct rsm_ctx *ctx, u32 id)
 	return obj;
 }
 
-/* Looks up an object by its id, which is unchecked.  Returns a reference, or NULL. */
+/* Returns the object with type @type and id @id, with a reference, or NULL.  @id is unchecked. */
 struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 {
 	struct rsm_obj *obj = obj_find(ctx, id);
@@ -237,7 +237,7 @@ struct rsm_obj *rsm_obj_get(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	return obj;
 }
 
-/* Looks up an export or import, the types that have events.  Returns a reference, or NULL. */
+/* Returns the export or import with id @id, with a reference, or NULL.  @id is unchecked. */
 struct rsm_obj *rsm_obj_get_events(struct rsm_ctx *ctx, u32 id)
 {
 	struct rsm_obj *obj = obj_find(ctx, id);
@@ -259,15 +259,19 @@ static void obj_release(struct kref *ref)
 	kfree_rcu(obj, rcu);
 }
 
+/*
+ * Drops a reference.  The last put runs ops->release, which takes no lock of RSM, so the caller may
+ * hold node->lock.  Context: may sleep.
+ */
 void rsm_obj_put(struct rsm_obj *obj)
 {
 	kref_put(&obj->ref, obj_release);
 }
 
 /*
- * Marks an import as cut; the import is not dropped yet.  Wakes callers that wait for its events.
- * Transfers that begin later see @cut and fail.  The caller waits for transfers in progress.
- * Context: any process context.
+ * Marks an import as cut, but does not drop the import.  Wakes the threads that wait for events of
+ * the import.  Transfers that begin later see @cut and fail.  The caller waits for transfers in
+ * progress.  Context: any process context.
  */
 void rsm_obj_cut(struct rsm_obj *obj)
 {
@@ -302,14 +306,14 @@ static bool obj_stop(struct rsm_obj *obj)
 	if (obj->ops->type != DAT_RSM_TYPE_IMPORT)
 		return busy;
 	/*
-	 * Pairs with the barrier of rsm_io(), which takes a reference before it reads @cut.  So the
-	 * reference count includes every transfer that has not seen @cut.
+	 * Pairs with the barrier of rsm_io(), which takes a reference before rsm_io() reads @cut.
+	 * So the reference count includes every transfer that has not seen @cut.
 	 */
 	smp_mb();
 	return busy && kref_read(&obj->ref) > 1;
 }
 
-/* Drops a stopped object that no transfer uses, then puts the context's reference to the object. */
+/* Drops a stopped object that no transfer uses, and puts the context's reference.  May sleep. */
 static void obj_drop(struct rsm_obj *obj)
 {
 	if (obj->ops->wait)
@@ -350,19 +354,19 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	return 0;
 }
 
-/* Ends an object to which the caller has a reference, unless another thread already ends it. */
+/* Ends the object @obj unless another thread does so already.  The caller keeps its reference. */
 void rsm_obj_undo(struct rsm_obj *obj)
 {
 	if (xa_cmpxchg(&obj->ctx->objs, obj->id, obj, XA_ZERO_ENTRY, GFP_KERNEL) == obj)
 		obj_end(obj);
 }
 
-/* Stops an object and appends it to ctx->ending, whose objects ctx_end_work() drops. */
+/* Stops an object and appends the object to ctx->ending, so that ctx_end_work() drops it. */
 static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 {
 	bool busy = obj_stop(obj);
 
-	/* Use the RCU head as list entry, because kfree_rcu() needs it only after the last put. */
+	/* Use obj->rcu as list entry, because only kfree_rcu(), after the last put, needs it. */
 	obj->rcu.next = NULL;
 	**tail = &obj->rcu;
 	*tail = &obj->rcu.next;
@@ -374,11 +378,11 @@ static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
  * call of the context, but peers may still access its segments.
  *
  * The address space and the file may end at the same time, because another process may close the
- * file last.  In that case the second call of this function does nothing, and
- * mmu_notifier_unregister() waits until both calls have returned.
+ * file last.  The second call of this function then does nothing, and mmu_notifier_unregister()
+ * waits until both calls have returned.
  *
  * The caller is in an SRCU read-side section that all MMU notifiers of the kernel share.  So this
- * function only cuts imports and zaps windows.  The work item end_work does everything that waits.
+ * function only stops the objects, and leaves everything that waits to the work item end_work.
  */
 static void ctx_stop(struct rsm_ctx *ctx)
 {
@@ -389,7 +393,7 @@ static void ctx_stop(struct rsm_ctx *ctx)
 	ctx->drain_deadline = jiffies + HZ;
 	if (test_and_set_bit(0, &ctx->ended))
 		return;
-	/* Stop imports first, so that no export has imports of this context when it is stopped. */
+	/* Stop imports first, so that a stopped export has no imports of the same context. */
 	xa_for_each(&ctx->objs, id, obj)
 		if (obj->ops->type == DAT_RSM_TYPE_IMPORT)
 			ctx_stop_obj(obj, &tail);
@@ -419,7 +423,7 @@ static void ctx_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 }
 
 /*
- * Increments the generation of slot RSM_MEM_SLOT.  librsm then checks again which memory of the
+ * Increments the generation of slot RSM_MEM_SLOT, so that librsm checks again which memory of the
  * process is mapped.  Context: any.
  */
 static void ctx_mem_changes(struct mmu_notifier *mn)
@@ -437,8 +441,8 @@ static int ctx_mem_changing(struct mmu_notifier *mn, const struct mmu_notifier_r
 }
 
 /*
- * Increments the generation again at the end of an invalidation, because a check by the kernel
- * after the start of the invalidation may still have found the old mapping.
+ * Increments the generation again at the end of an invalidation.  entry_mapped() may still have
+ * found the old mapping after the start of the invalidation.
  */
 static void ctx_mem_changed(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
 {
@@ -452,8 +456,8 @@ static const struct mmu_notifier_ops ctx_mn_ops = {
 };
 
 /*
- * Creates the context of a file.  Returns -ERESTARTNOINTR if any signal is pending, even one
- * without a handler.  Context: may sleep; takes mmap_lock.
+ * Creates the context of a file.  Returns -ENOMEM, or -ERESTARTNOINTR if any signal is pending,
+ * even a signal without a handler.  Context: may sleep; takes mmap_lock.
  */
 int rsm_ctx_open(struct rsm_file *file, struct rsm_ctx **out)
 {
@@ -498,11 +502,11 @@ err_free:
 /* Ends and frees the context of a file that is being released.  Context: may sleep. */
 void rsm_ctx_close(struct rsm_ctx *ctx)
 {
-	/* This stops the objects, unless the end of the address space has already stopped them. */
+	/* mmu_notifier_unregister() calls ctx_stop() unless the address space has already ended. */
 	mmu_notifier_unregister(&ctx->mn, ctx->mm);
 	/*
-	 * If end_work has not started, run it here, because other works that were queued earlier
-	 * could delay it for a long time.
+	 * If end_work has not started, call ctx_end_work() here, because work items that were
+	 * queued earlier could delay end_work for a long time.
 	 */
 	if (cancel_work_sync(&ctx->end_work))
 		ctx_end_work(&ctx->end_work);
@@ -512,7 +516,7 @@ void rsm_ctx_close(struct rsm_ctx *ctx)
 	kfree(ctx);
 }
 
-/* Writes the node and all objects of a context to fdinfo, one line for each. */
+/* Writes a line for the node, and a line for each object of a context, to fdinfo. */
 void rsm_ctx_show(struct seq_file *m, struct rsm_ctx *ctx)
 {
 	struct rsm_obj *obj;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* The poller of an open /dev/rsm polls the rings of all imports of the file. */
+/* The poller of an open file of /dev/rsm, which polls the rings of all imports of the file. */
 #include <linux/sched.h>
 
 #include "rsm/ring.h"

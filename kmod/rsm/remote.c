@@ -10,8 +10,8 @@
 
 #define CONNECT_US	(5 * USEC_PER_SEC)
 /*
- * While an exporter has no place, the importer asks again for this long.  The pause between two
- * requests grows from BUSY_MS_FIRST to BUSY_MS_LONGEST.
+ * Time during which an importer asks again while the exporter's lane is full.  The pause between
+ * two requests grows from BUSY_MS_FIRST to BUSY_MS_LONGEST.
  */
 #define BUSY_TIME	(2 * CONNECT_US)
 #define BUSY_MS_FIRST	10
@@ -32,7 +32,7 @@ static void remote_lost(struct rsm_conn *conn)
 {
 	struct rsm_import *imp = conn->owner;
 
-	/* If the handshake failed, do not cut the import, because remote_open() may try again. */
+	/* Do not cut the import after a failed handshake, because remote_open() may try again. */
 	if (!READ_ONCE(conn->result))
 		rsm_obj_cut(&imp->obj);
 }
@@ -58,9 +58,8 @@ static const struct rsm_conn_ops probe_ops = {
 };
 
 /*
- * Connects with the kernel's credentials.  The exporter requires a privileged source port, for
- * which rdma_cm checks the credentials of the current thread.  The importing process may have no
- * privileges.
+ * Connects with the kernel's credentials.  The exporter requires a privileged source port, which
+ * rdma_cm gives only to a thread with privileges.  The importing process may have no privileges.
  */
 static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -106,7 +105,10 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	return rc ? rsm_dat_error(rc) : 0;
 }
 
-/* A caller that sees 0 may read what rsm_conn_up() has set, because both take conn->lock. */
+/*
+ * Returns the result of the handshake.  Takes conn->lock, so that a caller that gets 0 sees what
+ * rsm_conn_up() has set.
+ */
 static int conn_result(struct rsm_conn *conn)
 {
 	int result;
@@ -120,9 +122,9 @@ static int conn_result(struct rsm_conn *conn)
 /*
  * Connects and waits for the end of the handshake.  After an error the caller calls conn_close().
  *
- * Returns -EBUSY if the exporter has no place for the request; -EAGAIN if the exporter disconnected
- * during the handshake; -ETIMEDOUT if the transport connected, but the handshake did not end in
- * time; -ERESTARTNOHAND after a signal: the kernel restarts the system call unless a signal handler
+ * Returns -EBUSY if the exporter's lane is full; -EAGAIN if the exporter disconnected during the
+ * handshake; -ETIMEDOUT if the transport connected, but the handshake did not end in time; or
+ * -ERESTARTNOHAND after a signal.  The kernel then restarts the system call unless a signal handler
  * runs.
  */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
@@ -143,12 +145,12 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 						RSM_WHY_UNREACHABLE, ret);
 		return ret;
 	}
-	/* If the handshake succeeded and the connection was lost since, the import has been cut. */
+	/* A connection that was lost after a successful handshake has cut the import. */
 	ret = conn_result(conn);
 	return ret == -ECONNABORTED ? -EAGAIN : ret;
 }
 
-/* Tears the connection down.  The last rsm_conn_put() frees struct rsm_conn. */
+/* Tears the connection, the ring and the zone down.  The caller keeps the reference to @conn. */
 static void conn_close(struct rsm_conn *conn)
 {
 	rsm_conn_end(conn);
@@ -190,9 +192,10 @@ err_conn:
 }
 
 /*
- * Connects.  Asks again until @end, in jiffies, while the exporter has no place for the request, or
- * ends the connection during the handshake.  Such an exporter has withdrawn the segment, evicted
- * this importer, or run out of resources.  Its answer to a new request contains the reason.
+ * Connects.  Asks again until @end, in jiffies, if the exporter's lane is full or the exporter ends
+ * the connection during the handshake.  An exporter that ends the connection has withdrawn the
+ * segment, evicted this importer, or run out of resources, and the answer to a new request contains
+ * the reason.
  */
 static int remote_ask(struct rsm_import *imp, const struct dat_rsm_connect *arg, unsigned long end)
 {
@@ -226,8 +229,8 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 		return ret;
 	ret = remote_ask(imp, arg, end);
 	/*
-	 * The exporter may have ended the connection, too: it sends the disconnect only once, and
-	 * the disconnect may have been lost.
+	 * Ask again after a timeout.  The exporter may have ended the connection, and the
+	 * disconnect, which is sent only once, may have been lost.
 	 */
 	if (ret == -ETIMEDOUT)
 		ret = remote_ask(imp, arg, end);
@@ -239,12 +242,12 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 }
 
 /*
- * Connects an import, not published, to the segment that @arg names.  After success, the caller
- * ends the import by rsm_remote_end() and rsm_remote_release().
+ * Connects a new import, which no lookup finds yet, to the segment that @arg names.  After success,
+ * the caller ends the import by rsm_remote_end() and rsm_remote_release().
  *
  * Context: sleeps until the exporter has answered, or until two attempts have timed out.  Returns
- * -ERESTARTNOHAND after a signal; -ENOSPC also if the exporter had no place for the request, or
- * ended each connection, for at least ten seconds; or another errno of rsm/error.c.
+ * -ERESTARTNOHAND after a signal, or an errno of rsm/error.c.  -ENOSPC may mean that for ten
+ * seconds the exporter's lane was full or the exporter ended each connection.
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)
@@ -294,8 +297,8 @@ int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node)
 	rsm_auth_greet(conn, node, 0, 0);
 	ret = conn_connect(conn, PROBE_US);
 	/*
-	 * A rejection by a host without a listener is an answer, too, because RSM listens only
-	 * while the host exports or imports.
+	 * A rejection by a host without a listener also counts as an answer, because RSM listens
+	 * only while the host exports or imports.
 	 */
 	if (READ_ONCE(conn->answered))
 		ret = 0;

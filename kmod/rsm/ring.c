@@ -4,7 +4,7 @@
  * The kernel's side of the rings of imports.  Letters in parentheses refer to the memory barriers
  * described in <rdma/dat_rsm.h>.
  *
- * The kernel does not trust the shared pages.  It reads the tail once and compares it with a
+ * The kernel does not trust the shared pages.  It reads the tail once and compares the tail with a
  * private index.  It copies each entry once and checks the copy.  Invalid content cuts the import.
  */
 #include <linux/mm.h>
@@ -124,7 +124,7 @@ static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool si
 	return ret;
 }
 
-/* Lets the driver take no more entries.  Returns false if the ring is dead already. */
+/* Marks the ring dead, so that the driver takes no more entries.  Returns false if already dead. */
 static bool ring_stop(struct rsm_ring *r, int err)
 {
 	lockdep_assert_held(&r->lock);
@@ -194,7 +194,7 @@ static bool ring_post(struct rsm_ring *r)
 	u32 begin = r->head;
 	int n;
 
-	/* This loop ends: completions, which make room, need ring->lock and so have to wait. */
+	/* The loop ends, because a completion, which makes room, has to wait for ring->lock. */
 	while (!r->dead) {
 		n = ring_batch(r);
 		if (n < 0)
@@ -207,8 +207,8 @@ static bool ring_post(struct rsm_ring *r)
 }
 
 /*
- * Returns true while the poller takes new entries.  The caller has checked that the ring is not
- * dead, so the context is valid.
+ * Returns true if the poller takes new entries.  The caller has checked that the ring is not dead,
+ * so the context is valid.
  */
 static bool ring_watched(const struct rsm_ring *r)
 {
@@ -216,9 +216,8 @@ static bool ring_watched(const struct rsm_ring *r)
 }
 
 /*
- * Posts new entries.  Later entries are taken at the next completion or by the poller.  If no
- * request is in flight and no poller watches the ring, the function arms the ring, so that the
- * process kicks.
+ * Posts new entries.  The next completion or the poller takes later entries.  If no request is in
+ * flight and no poller watches the ring, the function arms the ring, so that the process kicks.
  */
 static void ring_pump(struct rsm_ring *r)
 {
@@ -230,14 +229,14 @@ static void ring_pump(struct rsm_ring *r)
 	if (r->dead || r->head != r->done || ring_watched(r) || !ring_arm(r))
 		return;
 	ring_set_armed(r, false);
-	/* ring_arm() saw a new entry.  If it is gone, the process has moved the tail back. */
+	/* If the entry that ring_arm() saw is gone, the process has moved the tail back. */
 	if (!ring_post(r) && !r->dead)
 		ring_refuse(r, -EOVERFLOW);
 }
 
 /*
- * Returns true if the ring has an entry that can be posted now.  Does not take ring->lock: if this
- * call misses an entry, the poller's next call finds the entry.
+ * Returns true if the ring has an entry that can be posted now.  ring->lock is not needed, because
+ * the poller's next call finds an entry that this call misses.
  */
 static bool ring_has_work(const struct rsm_ring *r)
 {
@@ -245,7 +244,7 @@ static bool ring_has_work(const struct rsm_ring *r)
 }
 
 /*
- * Takes the new entries of a ring for the poller.  Returns true if there was one.  Context:
+ * Takes the new entries of a ring for the poller.  Returns true if the ring had an entry.  Context:
  * process; ctx->rings_lock is held.
  */
 bool rsm_ring_poll(struct rsm_ring *ring)
@@ -256,7 +255,7 @@ bool rsm_ring_poll(struct rsm_ring *ring)
 	return true;
 }
 
-/* Takes the new entries of a ring, and arms an idle ring if the poller does not watch it. */
+/* Takes the new entries of a ring, and arms an idle ring if no poller watches the ring. */
 void rsm_ring_pump(struct rsm_ring *ring)
 {
 	spin_lock_bh(&ring->lock);
@@ -279,8 +278,8 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		ring_show_done(r);
 	} else {
 		/*
-		 * Do not advance @done.  Silent puts before @seq may have completed, but an error
-		 * does not show whether they have.
+		 * Do not advance @done, because an error does not show whether silent puts before
+		 * @seq have completed.
 		 */
 		ring_kill(r, -EIO);
 	}
@@ -294,8 +293,9 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 }
 
 /*
- * Fills the data region with contiguous chunks.  alloc_pages_exact() splits each chunk into single
- * pages, so each page can be mapped and freed separately.
+ * Fills the data region with contiguous chunks.  alloc_pages_exact() splits a chunk into single
+ * pages, so each page can be mapped and freed separately.  After an error, the caller frees the
+ * region.
  */
 static int data_fill(struct dat_region *region, u32 chunk, gfp_t gfp)
 {
@@ -372,7 +372,7 @@ static struct rsm_ring *ring_alloc(struct rsm_conn *conn)
 	r->done = r->head;
 	ring_submit(r)->tail = r->head;
 	ring_show_done(r);
-	/* The process must kick after its first entry, so set DAT_RSM_NEED_KICK. */
+	/* Set DAT_RSM_NEED_KICK, because the process must kick after the first entry. */
 	ring_set_armed(r, true);
 	return r;
 }
@@ -392,8 +392,8 @@ static int ring_register(struct rsm_ring *r)
 	int ret;
 
 	/*
-	 * The caller must not hold end_lock.  The process can make this function take long, and a
-	 * held end_lock delays the upcalls of all imports.
+	 * The process can make this function take long, and a held end_lock delays the upcalls of
+	 * all imports, so the caller must not hold end_lock.
 	 */
 	lockdep_assert_not_held(&r->conn->end_lock);
 	for (i = 0; i < RSM_RING_DATA / r->chunk; i++) {
@@ -410,12 +410,13 @@ static int ring_register(struct rsm_ring *r)
 }
 
 /*
- * Registers a new ring and attaches it to its connection.  While ring_lock is held, the adapter and
- * the protection zone stay valid.  rsm_ring_end() takes ring_lock after RSM_CONN_ENDED is set.
- * So either this function sees RSM_CONN_ENDED, or rsm_ring_end() finds the ring.
+ * Registers a new ring and attaches the ring to the connection.  On success, *@ring is NULL, unless
+ * the connection already had a ring.  The adapter and the protection zone stay valid while
+ * ring_lock is held.  rsm_ring_end() takes ring_lock after RSM_CONN_ENDED is set, so either this
+ * function sees RSM_CONN_ENDED, or rsm_ring_end() finds the ring.
  *
- * Each import has its own ring_lock.  So a process that makes the registration take long delays
- * only the end of its own import.
+ * Each import has its own ring_lock, so a process that makes the registration take long delays only
+ * the end of its own import.
  */
 static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 {
@@ -497,7 +498,7 @@ static const struct {
 	{ RSM_REGION_DATA,		offsetof(struct rsm_ring, data) },
 };
 
-/* Returns the region @kind of the import's ring, or NULL.  The region lives as long as @imp. */
+/* Returns the region @kind of the import's ring, or NULL.  The region stays as long as @imp. */
 struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind)
 {
 	struct rsm_ring *r = ring_of(imp);
@@ -550,8 +551,8 @@ int rsm_ring_make(struct dat_ucmd *ucmd)
 }
 
 /*
- * Checks whether entry @index has completed.  Returns -EAGAIN if the entry has not completed.  In
- * that case, if @sleep is set, the completion of the entry will wake the caller.
+ * Checks whether entry @index has completed.  Returns -EAGAIN if the entry has not completed.  With
+ * @sleep, the completion of the entry then wakes the caller.
  */
 static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 {
@@ -578,7 +579,7 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	DEFINE_WAIT(wait);
 	int ret;
 
-	/* With deadline 0, a kick does not wait, so it must not change @wake_at. */
+	/* A kick with deadline 0 does not wait, and so must not change @wake_at. */
 	if (!deadline_ns) {
 		ret = ring_wait_for(r, index, false);
 		return ret == -EAGAIN ? -ETIMEDOUT : ret;

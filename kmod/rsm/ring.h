@@ -4,8 +4,8 @@
  * Rings of imports: a process posts transfers to a ring without a system call.  The protocol is
  * described at the top of <rdma/dat_rsm.h>.  Only rsm/ring.c accesses the shared pages.
  *
- * DAT_IOC_RSM_RING makes the ring of an import.  The ring ends with the connection.  The ring's
- * memory lives as long as the import.
+ * DAT_IOC_RSM_RING makes the ring of an import.  The ring ends with the connection, but the memory
+ * of the ring stays as long as the import.
  *
  *   ring->lock            BH spinlock, outside of conn->lock
  */
@@ -15,7 +15,7 @@
 #include "rsm/rdma.h"
 
 #define RSM_RING_ENTRIES	128
-/* Offset of the first entry in the submit region, and log2 of the bytes from entry to entry. */
+/* Offset of the first entry in the submit region, and log2 of the size of an entry. */
 #define RSM_RING_ENTRY_OFFSET	sizeof(struct dat_rsm_submit)
 #define RSM_RING_ENTRY_SHIFT	5
 #define RSM_RING_DATA		262144
@@ -30,32 +30,32 @@
 /* The ring of an import. */
 struct rsm_ring {
 	struct rsm_import	*imp;
-	struct rsm_conn		*conn;		/* of @imp; reference held */
+	struct rsm_conn		*conn;		/* connection of @imp, with a reference */
 	/* struct dat_rsm_submit and the entries, written by the process. */
 	struct dat_region	submit;
 	struct dat_region	status;		/* struct dat_rsm_status, written by the driver */
-	struct dat_region	data;		/* data area; contiguous chunks, but no va */
-	/* Bytes, a power of two; no transfer crosses the end of a chunk. */
+	struct dat_region	data;		/* data area of contiguous chunks, without va */
+	/* Size of a chunk in bytes, a power of two; no transfer crosses the end of a chunk. */
 	u32			chunk;
-	DAT_LMR_HANDLE		lmr[RSM_RING_CHUNKS];	/* of the chunks */
-	DAT_LMR_CONTEXT		context[RSM_RING_CHUNKS];	/* of the chunks */
-	struct list_head	node;		/* in ctx->rings */
+	DAT_LMR_HANDLE		lmr[RSM_RING_CHUNKS];	/* LMRs of the chunks */
+	DAT_LMR_CONTEXT		context[RSM_RING_CHUNKS];	/* local keys of the chunks */
+	struct list_head	node;		/* entry in ctx->rings */
 	spinlock_t		lock;		/* protects all members below */
-	/* Next entry to take; those from @done to @head - 1 are in flight. */
+	/* Index of the next entry to take; entries from @done to @head - 1 are in flight. */
 	u32			head;
-	/* First entry not known to have completed; a silent put completes with a later one. */
+	/* Index of the first entry that is not known to have completed. */
 	u32			done;
 	/*
 	 * Memory of GETs in flight, by index modulo RSM_RING_WRS; segment_length is 0 for other
 	 * entries.
 	 */
 	DAT_LMR_TRIPLET		got[RSM_RING_WRS];
-	bool			dead;		/* the driver takes no more entries */
-	bool			armed;		/* DAT_RSM_NEED_KICK is set in @status */
-	bool			waiting;	/* threads sleep until an entry has completed */
-	/* Lowest index for which a thread sleeps, if @waiting. */
+	bool			dead;		/* flag: the driver takes no more entries */
+	bool			armed;		/* flag: DAT_RSM_NEED_KICK is set */
+	bool			waiting;	/* flag: a thread waits for an entry */
+	/* Lowest index for which a thread waits; valid if @waiting. */
 	u32			wake_at;
-	struct work_struct	cut;		/* cuts the import after a bad or failed entry */
+	struct work_struct	cut;		/* work that cuts the import after an error */
 };
 
 /* ring.c; see also rsm.h */
@@ -63,12 +63,12 @@ bool rsm_ring_poll(struct rsm_ring *ring);
 void rsm_ring_pump(struct rsm_ring *ring);
 
 /*
- * Ends the ring of an import's connection, if it has one, after rsm_conn_end().  Context: may
- * sleep; the caller holds no lock that rsm_obj_cut() or a hang-up takes.
+ * Ends the ring of an import's connection, after rsm_conn_end(); does nothing without a ring.
+ * Context: may sleep; the caller holds no lock that rsm_obj_cut() or rsm_conn_hang_up() takes.
  */
 void rsm_ring_end(struct rsm_conn *conn);
 
-/* Frees the ring of a connection, if it has one.  Context: may sleep. */
+/* Frees the ring of a connection; does nothing without a ring.  Context: may sleep. */
 void rsm_ring_free(struct rsm_conn *conn);
 
 #endif /* _DAT_RSM_RING_H */

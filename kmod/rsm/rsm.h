@@ -10,9 +10,9 @@
  *    ├ rsm_import         a connection to a segment; has a reference to a local segment's export
  *    └ rsm_localmem       locked memory for transfers; its pages are in a struct rsm_mem
  *
- * Objects are looked up by id under RCU.  The last kref_put() of an object frees its struct.  The
- * object ends before that, in three steps.  rsm_obj_end() takes the steps for one object.  The end
- * of a context takes the steps for all objects of the context together:
+ * Objects are looked up by id under RCU.  The last kref_put() of an object frees the struct.  An
+ * object ends earlier, in three steps.  rsm_obj_end() takes the steps for one object.  The end of a
+ * context takes the steps for all objects of the context together:
  *
  *   stop     Lookups fail, imports are cut, and windows show a page of zeros.
  *   wait     The caller waits for a grace period of rsm_transfers, after which no transfer uses
@@ -21,23 +21,25 @@
  *
  * A transfer reads import->cut and the pages of the segment under rsm_transfers, for one page at a
  * time and without page faults.  So an importer whose memory is slow to fault in cannot delay the
- * end of a segment.  rsm_transfers is SRCU, because a process that frees a segment waits for the
- * grace period.  An RCU grace period could be late: importers can queue many RCU callbacks.
+ * end of a segment.  rsm_transfers is SRCU, not RCU, because a process that frees a segment waits
+ * for the grace period, and importers could delay an RCU grace period by many RCU callbacks.
  *
  * Locks, outer to inner:
  *
- *   node->ctlr_lock       mutex: list and states of the adapters; not held while an adapter is
- *                         opened or closed, because that takes long; meanwhile, the states
- *                         OPENING and CLOSING make other users of the adapter wait
- *   export->rebind_lock     mutex: one rebind at a time
+ *   node->ctlr_lock       mutex: list and states of the adapters; not held during an open or close,
+ *                         which takes long, so the states OPENING and CLOSING make other users of
+ *                         the adapter wait
+ *   export->rebind_lock   mutex: one rebind at a time
  *   node->lock            mutex: published segments and their importers; never held while user
  *                         memory is accessed, windows are zapped, or memory is reclaimed
  *   import->map_lock      mutex, inside mmap_lock, never inside node->lock: pages that the window
  *                         shows; never held while user memory is accessed or memory is reclaimed
  *   ctx->windows_lock     mutex, inside node->lock and import->map_lock: offsets of windows
  *   ctx->rings_lock       mutex, inside conn->ring_lock, outside ring->lock: rings that the poller
- *                         polls; a holder of this lock never waits for a peer or a process
+ *                         polls; a holder of rings_lock never waits for a peer or a process
  *   obj->lock             spinlock: events
+ *
+ * A lock at the end of the comment of a member protects the member.
  */
 #ifndef _DAT_RSM_H
 #define _DAT_RSM_H
@@ -64,11 +66,11 @@
 /* Maximum number of VMAs of a window.  A withdrawal or a rebind must zap all VMAs of a window. */
 #define RSM_MAX_MAPS	1024
 
-/* RSM_SLOTS: slots for the objects of a file.  RSM_MEM_SLOT: index of the address space's slot. */
+/* Number of slots for the objects of a file, and index of the slot for the address space. */
 #define RSM_SLOTS	4096
 #define RSM_MEM_SLOT	RSM_SLOTS
 
-/* Maximum number of adapters of a node.  A removed adapter keeps its number, so it still counts. */
+/* Maximum number of adapters of a node, including removed adapters, which keep their numbers. */
 #define RSM_MAX_CTLRS	63
 
 struct key;
@@ -79,7 +81,7 @@ struct rsm_remote;
 struct rsm_survey;
 struct seq_file;
 
-/* A transfer copies each page in a read-side section of this SRCU; see the top of this file. */
+/* SRCU in whose read-side sections transfers copy pages; see the top of this file. */
 extern struct srcu_struct rsm_transfers;
 
 /* Waits for the copies of all transfers that are in progress.  Context: may sleep. */
@@ -98,13 +100,13 @@ struct rsm_table {
 /* A user of a node. */
 struct rsm_user {
 	kuid_t		uid;	/* constant */
-	unsigned int	refs;	/* contexts of the user; xa_lock of node->users */
+	unsigned int	refs;	/* number of contexts; protected by xa_lock of node->users */
 	/*
-	 * Exports and imports of the user, and of everybody in user namespaces below the user;
-	 * incremented under node->lock.
+	 * Number of exports and imports of the user, and of all users in user namespaces that the
+	 * user owns, at any depth; incremented under node->lock.
 	 */
 	atomic_t	objs;
-	/* Connections of remote importers to these exports; incremented under node->lock. */
+	/* Number of remote importers of the exports in @objs; incremented under node->lock. */
 	atomic_t	served;
 };
 
@@ -113,29 +115,29 @@ struct rsm_node {
 	struct mutex		lock;		/* see the top of this file */
 	/* Published exports by segment id, and reserved entries; see segid_reserve(). */
 	struct xarray		segs;
-	/* Where the search for an automatic segment id begins. */
+	/* Start of the search for an automatic segment id. */
 	u32			next_auto;
-	u32			id;		/* changes only under @lock and while @objs is 0 */
-	atomic_t		objs;		/* exports and imports; incremented under @lock */
+	u32			id;		/* changes only under @lock while @objs is 0 */
+	atomic_t		objs;		/* number of objects; incremented under @lock */
 	struct xarray		users;		/* struct rsm_user by uid */
-	struct net		*net;		/* owns the node */
+	struct net		*net;		/* network namespace, which owns the node */
 	struct mutex		ctlr_lock;	/* see the top of this file */
-	/* struct rsm_ctlr from the begin of an open to the end of a close; @ctlr_lock. */
+	/* List of struct rsm_ctlr, from the start of an open to the end of a close; @ctlr_lock. */
 	struct list_head	ctlrs;
-	/* Counts state changes of @ctlrs; written under @ctlr_lock. */
+	/* Number of state changes of @ctlrs; written under @ctlr_lock. */
 	u32			ctlr_changes;
-	wait_queue_head_t	ctlr_wq;	/* for @ctlr_changes */
-	/* Name n - 1 is controller n's and stays.  Added under @ctlr_lock, read without a lock. */
+	wait_queue_head_t	ctlr_wq;	/* woken by changes of @ctlr_changes */
+	/* Name of controller n at index n - 1; set once under @ctlr_lock, read without a lock. */
 	char			*names[RSM_MAX_CTLRS];
-	unsigned int		nr_names;	/* @ctlr_lock */
-	struct rsm_table __rcu	*table;	/* may be NULL; changed under @ctlr_lock, read under RCU */
-	spinlock_t		key_lock;	/* key */
-	/* Logon key with the cluster key, with a reference; or NULL. */
+	unsigned int		nr_names;	/* length of @names; @ctlr_lock */
+	struct rsm_table __rcu	*table;	/* NULL, or set under @ctlr_lock; read under RCU */
+	spinlock_t		key_lock;	/* protects @key */
+	/* Logon key that contains the cluster key, with a reference; or NULL. */
 	struct key		*key;
-	bool			trusts;	/* the administrator trusts all hosts of the network */
+	bool			trusts;	/* flag: the administrator trusts the whole network */
 	/* Protects @surveys and @survey; held while a survey runs; outside @ctlr_lock. */
 	struct mutex		survey_lock;
-	u32			surveys;	/* surveys of the topology that have begun */
+	u32			surveys;	/* number of surveys that have begun */
 	struct rsm_survey	*survey;	/* last result, or NULL */
 };
 
@@ -158,8 +160,8 @@ static inline struct rsm_ctx *rsm_file_ctx(struct rsm_file *file)
 }
 
 /*
- * Kinds of mapped regions, as encoded in an mmap offset.  SLOTS are the slots of the file.  SUBMIT,
- * STATUS and DATA are the parts of an import's ring.
+ * Kinds of mapped regions, as encoded in an mmap offset.  SLOTS means the slots of the file.
+ * SUBMIT, STATUS and DATA are the parts of an import's ring.
  */
 enum rsm_region_kind {
 	RSM_REGION_SLOTS	= 5,
@@ -171,31 +173,31 @@ enum rsm_region_kind {
 /* Context of an open file after DAT_IOC_RSM_OPEN. */
 struct rsm_ctx {
 	struct mm_struct	*mm;		/* address space of the opener */
-	struct rsm_node		*node;	/* of the file's network namespace, which the file holds */
-	struct address_space	*mapping;	/* of the file, for zaps of windows */
-	struct xarray		objs;		/* by id, from 1 */
-	u32			next_id;	/* where the search for a free id begins */
+	struct rsm_node		*node;	/* node of the file's network namespace */
+	struct address_space	*mapping;	/* mapping of the file, for zaps of windows */
+	struct xarray		objs;		/* objects by id, from 1 */
+	u32			next_id;	/* start of the search for a free id */
 	/* Array of struct dat_rsm_slot: object id n has slot n - 1, @mm has slot RSM_MEM_SLOT. */
 	struct dat_region	slots;
-	struct mutex		windows_lock;	/* windows, next_window */
+	struct mutex		windows_lock;	/* protects @windows and @next_window */
 	struct rb_root_cached	windows;	/* imports with windows, by page offset */
-	u64			next_window;	/* where the search for free page offsets begins */
-	struct mmu_notifier	mn;		/* for the end of @mm and changes of its mappings */
+	u64			next_window;	/* start of the search for free page offsets */
+	struct mmu_notifier	mn;		/* reports the end of @mm and new mappings */
 	/* Users who are charged for the objects; see dat_payers(). */
 	struct rsm_user		*users[DAT_MAX_PAYERS];
 	unsigned int		nr_users;
 	unsigned long		ended;		/* bit 0: ctx_stop() has begun */
-	/* Stopped objects, linked by their RCU heads; set before @end_work is queued. */
+	/* Stopped objects, linked by @rcu of each object; set before @end_work is queued. */
 	struct callback_head	*ending;
-	/* Transfers may still use objects of @ending; set before @end_work is queued. */
+	/* Flag: transfers may still use objects of @ending; set before @end_work is queued. */
 	bool			busy;
-	/* Waits for transfers and peers, then drops @ending. */
+	/* Work that waits for transfers and peers, and drops the objects of @ending. */
 	struct work_struct	end_work;
-	/* Time until which the end waits for acknowledgments of peers, in jiffies. */
+	/* Time limit for acknowledgments of peers at the end of the context, in jiffies. */
 	unsigned long		drain_deadline;
-	struct mutex		rings_lock;	/* rings */
-	struct list_head	rings;	/* struct rsm_ring, until the end of its connection */
-	/* The poller of the file takes new entries; read under the rings' locks. */
+	struct mutex		rings_lock;	/* protects @rings */
+	struct list_head	rings;	/* struct rsm_ring of all imports with a connection */
+	/* Flag: the poller of the file takes new entries; read under ring->lock. */
 	bool			watched;
 };
 
@@ -204,18 +206,18 @@ struct rsm_obj;
 /* Operations of an object type.  The steps of an object's end are at the top of this file. */
 struct rsm_obj_ops {
 	enum dat_rsm_type	type;
-	/* Counts against the quotas of the node and the user. */
+	/* Flag: objects count against the limits of the node and of the user. */
 	bool			charged;
 	/*
-	 * Cuts the object off from new transfers; NULL: does nothing.  Returns true, as NULL does,
-	 * if earlier transfers may still use the object.
+	 * Cuts the object off from new transfers; optional.  Returns true if earlier transfers may
+	 * still use the object.  Without @stop, such transfers are assumed.
 	 */
 	bool			(*stop)(struct rsm_obj *obj);
-	/* Waits until no peer reaches the memory; optional. */
+	/* Waits until no peer reaches the memory; optional; may sleep. */
 	void			(*wait)(struct rsm_obj *obj);
-	/* Unpins the memory, or ends the connection. */
+	/* Unpins the memory, or ends the connection; may sleep. */
 	void			(*drop)(struct rsm_obj *obj);
-	/* After the last put: puts and frees what the object points to; optional. */
+	/* Frees what the object points to, after the last put; optional; see rsm_obj_put(). */
 	void			(*release)(struct rsm_obj *obj);
 	/* Writes one line of fdinfo. */
 	void			(*show)(struct seq_file *m, const struct rsm_obj *obj);
@@ -224,34 +226,34 @@ struct rsm_obj_ops {
 /* Common first member of all objects. */
 struct rsm_obj {
 	const struct rsm_obj_ops *ops;		/* constant */
-	u32			id;		/* in ctx->objs */
+	u32			id;		/* index in ctx->objs */
 	struct kref		ref;
-	struct rcu_head		rcu;		/* lookups run under RCU */
+	struct rcu_head		rcu;		/* delays the free, for lookups */
 	struct rsm_ctx		*ctx;		/* valid until the object is dropped */
-	u64			number;	/* for DAT_IOC_ABI of descriptors for events; constant */
+	u64			number;	/* result of DAT_IOC_ABI of an event descriptor; constant */
 	spinlock_t		lock;		/* protects all members below */
 	struct dat_rsm_slot	*slot;		/* NULL once the object is stopped */
-	/* That of @slot; changes when the object is made or cut. */
+	/* Copy of the generation in @slot; changes when the object is made or cut. */
 	u32			generation;
-	u32			pending;	/* events */
-	/* The segment of an import is gone; transfers read this under rsm_transfers. */
+	u32			pending;	/* number of pending events */
+	/* Flag: the segment of an import is gone; transfers read @cut under rsm_transfers. */
 	bool			cut;
-	/* The object has ended; transfers read this under rsm_transfers. */
+	/* Flag: the object has ended; transfers read @stopped under rsm_transfers. */
 	bool			stopped;
-	wait_queue_head_t	wq;		/* of waits for events, poll() included */
+	wait_queue_head_t	wq;		/* waits for events, also by poll() */
 };
 
 /* Pinned pages. */
 struct rsm_mem {
-	struct mm_struct	*mm;		/* whose locked-memory limit is charged */
-	u64			length;		/* bytes */
-	/* Registration with an adapter, or NULL.  It pins the pages, so @npages is then 0. */
+	struct mm_struct	*mm;		/* address space that is charged */
+	u64			length;		/* length in bytes */
+	/* LMR, or NULL.  An LMR pins the pages itself, so @npages is then 0. */
 	void			*lmr;
-	u32			rkey;		/* of @lmr */
-	u32			budget;		/* pages charged to the budget of exported memory */
-	u32			npages;		/* in @pages */
-	bool			exported;	/* belongs to a segment */
-	bool			writable;	/* transfers may write to it */
+	u32			rkey;		/* remote key of @lmr */
+	u32			budget;		/* number of pages charged to exported_pages */
+	u32			npages;		/* length of @pages */
+	bool			exported;	/* flag: the memory belongs to a segment */
+	bool			writable;	/* flag: transfers may write to the memory */
 	struct page		**pages;
 };
 
@@ -259,36 +261,36 @@ struct rsm_mem {
 struct rsm_export {
 	struct rsm_obj		obj;
 	u32			flags;		/* DAT_RSM_REBINDABLE, ... */
-	kuid_t			uid;		/* of the creator */
-	/* CAP_SYS_RESOURCE: no quota of a user limits importers. */
+	kuid_t			uid;		/* user of the creator */
+	/* Flag: the creator had CAP_SYS_RESOURCE, so no limit of a user applies to importers. */
 	bool			unlimited;
-	kgid_t			gid;		/* of the creator */
-	u32			umask_perm;	/* of importers if there is no @acl */
-	u64			length;		/* bytes */
-	u64			addr;		/* in the creator's address space; node->lock */
+	kgid_t			gid;		/* group of the creator */
+	u32			umask_perm;	/* permissions of importers without @acl */
+	u64			length;		/* length in bytes */
+	u64			addr;		/* address in the creator; node->lock */
 	struct rsm_mem __rcu	*mem;	/* changed under node->lock, read under rsm_transfers */
-	u32			segid;		/* 0 while not published; node->lock */
-	/* A withdrawal waits for importers, and lookups of @segid fail; node->lock. */
+	u32			segid;		/* 0 unless published or withdrawing; node->lock */
+	/* Flag: a withdrawal waits for importers, and lookups of @segid fail; node->lock. */
 	bool			withdrawing;
 	struct dat_rsm_access	*acl;		/* access list, or NULL; node->lock */
-	u32			acl_count;	/* node->lock */
-	/* Loopback imports, until their windows are zapped; node->lock. */
+	u32			acl_count;	/* length of @acl; node->lock */
+	/* Loopback imports whose windows have not been zapped by a cut; node->lock. */
 	struct list_head	imports;
 	/* Held from the swap of the pages until all windows are zapped; outside node->lock. */
 	struct mutex		rebind_lock;
-	u32			rebinds;	/* node->lock */
-	/* A loopback import has existed, so transfers may be in progress; node->lock. */
+	u32			rebinds;	/* number of rebinds; node->lock */
+	/* Flag: a loopback import has existed, so transfers may run; node->lock. */
 	bool			shared;
 	struct rsm_ctlr		*ctlr;	/* NULL for loopback; with a reference until the drop */
-	void			*pz;		/* of @mem and of the endpoints of all importers */
-	/* struct rsm_conn of importers, until their teardown is queued; node->lock. */
+	void			*pz;		/* PZ of @mem and of the importers' endpoints */
+	/* struct rsm_conn of each importer, until the teardown is queued; node->lock. */
 	struct list_head	peers;
-	/* Connections of importers, until their teardown is complete; obj.wq is woken at 0. */
+	/* Number of connections whose teardown is not complete; obj.wq is woken at 0. */
 	atomic_t		conns;
-	atomic_t		importers;	/* connections that have got the key */
-	/* Connections that may still use the old memory; obj.wq is woken at 0. */
+	atomic_t		importers;	/* number of connections that have the key */
+	/* Number of connections that may still use the old memory; obj.wq is woken at 0. */
 	atomic_t		rebinds_pending;
-	/* Calls in progress that use @ctlr and @pz; obj.wq is woken at 0. */
+	/* Number of running calls that use @ctlr and @pz; obj.wq is woken at 0. */
 	atomic_t		calls;
 };
 
@@ -296,30 +298,30 @@ struct rsm_export {
 struct rsm_import {
 	struct rsm_obj		obj;
 	struct rsm_remote	*remote;	/* NULL for loopback */
-	u64			length;		/* bytes of the segment */
+	u64			length;		/* size of the segment in bytes */
 	struct rsm_export	*export;	/* segment of a loopback import, with a reference */
-	/* In export->imports until the import is cut and its window is zapped; node->lock. */
+	/* Entry in export->imports, until a cut has zapped the window; node->lock. */
 	struct list_head	node;
 	u32			rebinds;	/* export->rebinds at the last zap; node->lock */
 	u32			perm;		/* DAT_RSM_READ, DAT_RSM_WRITE */
-	/* User of the exporter; INVALID_UID if its kernel has not sent it. */
+	/* User of the exporting process; INVALID_UID if unknown. */
 	kuid_t			owner;
 	u64			window;		/* page offset in the file, or 0 */
-	struct rb_node		window_rb;	/* in ctx->windows */
-	u64			window_subtree_last;	/* of the interval tree */
+	struct rb_node		window_rb;	/* node of ctx->windows */
+	u64			window_subtree_last;	/* used by the interval tree */
 	struct mutex		map_lock;	/* see the top of this file */
-	/* The import has ended, so @window is free once @maps is 0; @map_lock. */
+	/* Flag: the import has ended, so @window is freed once @maps is 0; @map_lock. */
 	bool			dropped;
-	unsigned int		maps;	/* VMAs of the window, at most RSM_MAX_MAPS; @map_lock */
-	/* Page that the window shows after a cut; made with the first VMA; @map_lock. */
+	unsigned int		maps;	/* number of VMAs, at most RSM_MAX_MAPS; @map_lock */
+	/* Page that the window shows after a cut; allocated with the first VMA; @map_lock. */
 	struct page		*trash;
 };
 
 /* Locked memory. */
 struct rsm_localmem {
 	struct rsm_obj		obj;
-	u64			addr;	/* where the memory was mapped when it was locked */
-	struct rsm_mem __rcu	*mem;	/* transfers read it under rsm_transfers */
+	u64			addr;	/* address at which the memory was locked */
+	struct rsm_mem __rcu	*mem;	/* pinned pages; transfers use rsm_transfers */
 };
 
 static inline struct rsm_export *to_rsm_export(struct rsm_obj *obj)
@@ -343,7 +345,7 @@ static inline struct rsm_ctx *rsm_ucmd_ctx(const struct dat_ucmd *ucmd)
 	return ucmd->bound;
 }
 
-/* Steps of a segment, in the trace. */
+/* Operations on a segment, for the trace. */
 enum rsm_export_op {
 	RSM_EXPORT_CREATE,
 	RSM_EXPORT_PUBLISH,
@@ -355,8 +357,8 @@ enum rsm_export_op {
 extern unsigned int rsm_max_segments, rsm_max_exported;
 
 /*
- * Workqueue for the teardown of contexts.  The works run in parallel, so a teardown that waits for
- * its peers does not delay the teardown of another context.
+ * Workqueue for the teardown of contexts.  The work items run in parallel, so a context that waits
+ * for its peers does not delay the teardown of another context.
  */
 extern struct workqueue_struct *rsm_end_wq;
 
@@ -382,12 +384,13 @@ void rsm_obj_undo(struct rsm_obj *obj);
 void rsm_obj_cut(struct rsm_obj *obj);
 
 /*
- * Returns true if each user that is charged for the context has fewer objects, or with @served
- * fewer connections to its segments, than the parameter max_user allows to one user out of @total.
+ * Returns true if each user that is charged for the context has fewer objects than the parameter
+ * max_user allows to one user out of @total.  With @served, compares connections of remote
+ * importers instead of objects.
  */
 bool rsm_users_have_room(const struct rsm_ctx *ctx, bool served, unsigned int total);
 
-/* Adds @by to the objects, or with @served to the connections, of these users. */
+/* Adds @by to the objects, or with @served to the connections, of each user of the context. */
 void rsm_users_count(struct rsm_ctx *ctx, bool served, int by);
 
 /* rsm/mem.c */
@@ -455,13 +458,13 @@ int rsm_remote_post(struct rsm_import *imp, bool single);
 /* A DAT_IOC_RSM_IO call for an import through an adapter. */
 struct rsm_transfer {
 	struct rsm_ctx			*ctx;
-	struct rsm_import		*imp;	/* reference held */
-	bool				put;	/* writes to the segment */
-	/* Any signal ends the call, not only a fatal one. */
+	struct rsm_import		*imp;	/* the call holds a reference */
+	bool				put;	/* flag: the call writes to the segment */
+	/* Flag: any signal ends the call, not only a fatal signal. */
 	bool				interruptible;
-	const struct dat_rsm_ioent	*e;	/* unchecked */
-	u32				count;	/* of @e */
-	u32				done;	/* result: entries transferred */
+	const struct dat_rsm_ioent	*e;	/* entries, unchecked */
+	u32				count;	/* number of entries */
+	u32				done;	/* result: number of transferred entries */
 };
 
 /* rsm/stage.c: transfers of DAT_IOC_RSM_IO through an adapter; see rsm/ring.c for rings */
@@ -499,8 +502,8 @@ struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind);
 /* rsm/error.c */
 
 /*
- * Converts an errno of this module to the result of an ioctl.  Returns DAT_RSM_OK for an errno that
- * is no result: the ioctl itself fails with it.
+ * Converts an errno of this module to the result of an ioctl.  Returns DAT_RSM_OK for an errno
+ * without a result code.  The ioctl then fails with the errno.
  */
 enum dat_rsm_err rsm_error(int err);
 

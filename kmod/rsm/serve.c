@@ -16,27 +16,29 @@
 
 #include "rsm/rdma.h"
 
-/* A peer must acknowledge a segment's new key within this time. */
+/* Time limit for a peer to acknowledge a segment's new key. */
 #define REBIND_TIMEOUT	(10 * HZ)
 
 static unsigned int rsm_max_importers = 256;
 module_param_named(max_importers, rsm_max_importers, uint, 0644);
 MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
 
-/* Largest number of connections that end at the same time: as many as dat.ko tears down. */
+/* Largest number of connections that end at the same time; equal to the limit of dat.ko. */
 #define SERVE_ENDS	64
 
-/* Time limit for a peer to acknowledge the events that were sent to it, in jiffies. */
+/* Time limit in jiffies for a peer to acknowledge events at the end of a connection. */
 #define DRAIN_TIME	HZ
-/* Poll interval for that acknowledgment. */
+/* Interval at which a teardown checks for the acknowledgment. */
 #define DRAIN_DELAY	(HZ / 50)
 
 /*
- * Workqueue for the teardown of connections.  A teardown waits for works on dat_wq, dat_close_wq
- * and rsm_wq, so it must not run on those workqueues.  It waits for no other teardown of this
- * workqueue.  While a teardown waits for acknowledgments of its peer, it does not count against
- * SERVE_ENDS, because its work is only queued again.  After that, it counts until dat.ko has closed
- * the connection.  The close may wait a second for a message of rdma_cm.
+ * Workqueue for the teardown of connections.  A teardown waits for work items of dat_wq,
+ * dat_close_wq and rsm_wq, so a teardown must not run on those workqueues.  A teardown never waits
+ * for another teardown of this workqueue.
+ *
+ * A teardown that waits for acknowledgments of the peer does not count against SERVE_ENDS, because
+ * the work item is queued again with a delay.  After that, the teardown counts until dat.ko has
+ * closed the connection, which may wait a second for a message of rdma_cm.
  */
 static struct workqueue_struct *serve_wq;
 
@@ -51,6 +53,7 @@ void rsm_serve_exit(void)
 	destroy_workqueue(serve_wq);
 }
 
+/* Work function of conn->end_work: ends the connection and drops the references of the teardown. */
 static void serve_end_work(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(to_delayed_work(work), struct rsm_conn, end_work);
@@ -82,6 +85,7 @@ static void serve_leave_unproven(struct rsm_conn *conn)
 	conn->lane->nr_unproven--;
 }
 
+/* Removes a connection from export->peers and queues the teardown.  Context: node->lock held. */
 static void serve_drop(struct rsm_conn *conn)
 {
 	serve_leave_unproven(conn);
@@ -147,8 +151,8 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 }
 
 /*
- * Returns true if the limits of the segment and of its user allow another importer.  Closing
- * connections count, too, because they still have queue pairs.
+ * Returns true if the limits of the segment and of the segment's user allow another importer.
+ * Closing connections also count, because a closing connection still has a queue pair.
  */
 static bool serve_has_room(const struct rsm_export *exp)
 {
@@ -157,8 +161,9 @@ static bool serve_has_room(const struct rsm_export *exp)
 }
 
 /*
- * Checks the importer's permissions and fills in the GRANT.  After success, rebinds and events of
- * the segment are sent to the peer.  Returns 0 or an errno of rsm/error.c.
+ * Checks the importer's permissions and fills in the GRANT.  After success, the connection does not
+ * count in the lane any more, and gets rebinds and events of the segment.  Returns 0 or an errno of
+ * rsm/error.c.
  */
 static int serve_grant(struct rsm_conn *conn)
 {
@@ -195,7 +200,7 @@ static int serve_grant(struct rsm_conn *conn)
 
 /*
  * Handles an importer whose proof is valid or not required.  Every importer's queue pair may read,
- * because an importer without DAT_RSM_READ also posts flushes, which are RDMA reads.  The
+ * because even an importer without DAT_RSM_READ posts flushes, which are RDMA reads.  So the
  * importer's kernel enforces the read permission.
  */
 static bool serve_proven(struct rsm_conn *conn)
@@ -214,14 +219,15 @@ static const struct rsm_conn_ops serve_ops = {
 	.rebound = serve_rebound,
 };
 
+/* Returns true if @lane is the lane of one node, false for the lane of all unknown nodes. */
 static bool lane_is_nodes(const struct rsm_ctlr *ctlr, const struct rsm_lane *lane)
 {
 	return lane != &ctlr->lanes[RSM_LANE_OTHERS];
 }
 
 /*
- * Adds a connection to lane->unproven, unless the lane is that of a node.  Evicts the oldest
- * connection of the list if the list is full.  node->lock held.
+ * Adds a connection to lane->unproven, unless the lane belongs to a node.  Evicts the oldest
+ * connection of the list if the list is full.  node->lock is held.
  */
 static void serve_join_unproven(struct rsm_conn *conn)
 {
@@ -235,7 +241,7 @@ static void serve_join_unproven(struct rsm_conn *conn)
 	lane->nr_unproven++;
 }
 
-/* Finds the segment that a peer asks for.  node->lock held. */
+/* Finds the segment that a peer asks for.  node->lock is held, and keeps the segment published. */
 static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, struct rsm_export **out)
 {
 	struct rsm_export *exp = xa_load(&ctlr->node->segs, be32_to_cpu(g->segid));
@@ -259,8 +265,8 @@ static int serve_check(struct rsm_ctlr *ctlr, const struct rsm_greeting *g)
 }
 
 /*
- * Adds a connection to exp->peers of its segment.  From then on, a withdrawal of the segment tears
- * the connection down, and the connection owns the place of its request.
+ * Adds a connection to exp->peers of the segment.  After that, a withdrawal of the segment tears
+ * the connection down, and the connection counts in the lane instead of the request.
  */
 static int serve_attach(struct rsm_conn *conn)
 {
@@ -292,7 +298,7 @@ static void serve_start_deadline(struct rsm_conn *conn)
 	spin_unlock_bh(&conn->lock);
 }
 
-/* Accepts a connection request.  end_lock is held, so a concurrent rsm_conn_end() has to wait. */
+/* Accepts a connection request.  end_lock is held and makes a concurrent rsm_conn_end() wait. */
 static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 {
 	struct rsm_answer *answer = &conn->transcript.answer;
@@ -316,10 +322,10 @@ static int serve_accept(struct rsm_conn *conn, DAT_CR_HANDLE cr)
 /* A connection request. */
 struct rsm_asked {
 	struct rsm_peer		peer;	/* the importer */
-	enum rsm_why		why;	/* reason of a refusal; valid once the request has failed */
-	struct rsm_greeting	g;	/* checked */
-	bool			known;	/* the node is this one or in node->table */
-	struct rsm_lane		*lane;	/* lane whose place the request has, or NULL */
+	enum rsm_why		why;	/* reason of a refusal; valid after a failure */
+	struct rsm_greeting	g;	/* checked greeting */
+	bool			known;	/* flag: the importer's node is local or in node->table */
+	struct rsm_lane		*lane;	/* lane that counts the request, or NULL */
 };
 
 static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_asked *asked,
@@ -342,8 +348,8 @@ static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_
 }
 
 /*
- * Accepts a request.  If a new connection takes over the request's place in asked->lane, sets
- * asked->lane to NULL, even if the accept fails.  Otherwise the caller must release the place.
+ * Accepts a request.  Sets asked->lane to NULL if a new connection counts in the lane instead of
+ * the request, even if the accept fails.  Otherwise the caller must decrement asked->lane->places.
  */
 static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_asked *asked,
 			 const struct rsm_answer *answer)
@@ -355,8 +361,8 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_ask
 	if (!conn)
 		return ret;
 	/*
-	 * Take a second reference.  After serve_accept() has attached the connection and end_lock
-	 * is released, an unpublish may tear the connection down and put the first reference.
+	 * Take a second reference.  As soon as serve_accept() has attached the connection and
+	 * end_lock is free, an unpublish may tear the connection down and put the first reference.
 	 */
 	kref_get(&conn->ref);
 	mutex_lock(&conn->end_lock);
@@ -375,8 +381,8 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_ask
 }
 
 /*
- * Returns true if an unprivileged process cannot have sent from @port.  With iWARP, the function
- * accepts every port, because the port proves nothing; see verbs/cm.c.
+ * Returns true if no unprivileged process can have sent from @port.  With iWARP, the function
+ * accepts every port, because iWARP kernels do not use privileged ports; see verbs/cm.c.
  */
 static bool port_is_kernels(const struct rsm_ctlr *ctlr, DAT_PORT_QUAL port)
 {
@@ -427,6 +433,11 @@ static int serve_read(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_asked 
 	return ret;
 }
 
+/*
+ * Answers a connection request, which serve_enter() has counted in a lane.  serve_grant() or
+ * serve_end_work() decrements lane->places if a connection counts instead of the request.
+ * Otherwise this function decrements lane->places.
+ */
 static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 {
 	struct rsm_answer answer = {
@@ -435,7 +446,7 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 	struct rsm_asked asked = {};
 	int place = kdat_cr_place(cr), ret;
 
-	/* The IA is being closed. */
+	/* A request is gone only if the IA is being closed.  The lanes end with the adapter. */
 	if (place < 0)
 		return;
 	asked.lane = &ctlr->lanes[place];
@@ -454,8 +465,8 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 }
 
 /*
- * Finds the lane of a request.  The greeting is not checked here: rsm_serve_upcall() checks it and
- * answers the request.
+ * Returns the index of the lane for a request.  The greeting is unchecked, because
+ * rsm_serve_upcall() checks the greeting and answers the request later.
  */
 static unsigned int serve_lane(struct rsm_ctlr *ctlr, const struct sockaddr *remote, const void *pd,
 			       u32 pd_len)
@@ -471,6 +482,7 @@ static unsigned int serve_lane(struct rsm_ctlr *ctlr, const struct sockaddr *rem
 	return be32_to_cpu(g.node);
 }
 
+/* Counts a request in a lane and returns the index of the lane, or -EBUSY.  Must not sleep. */
 static int serve_enter(void *arg, const struct sockaddr *remote, const void *pd, u32 pd_len)
 {
 	struct rsm_ctlr *ctlr = arg;
@@ -484,6 +496,7 @@ static int serve_enter(void *arg, const struct sockaddr *remote, const void *pd,
 	return -EBUSY;
 }
 
+/* Uncounts a request that rsm_serve_upcall() will not get.  Must not sleep. */
 static void serve_leave(void *arg, int place)
 {
 	struct rsm_ctlr *ctlr = arg;
@@ -509,7 +522,7 @@ void rsm_serve_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 
 /*
  * Opens the adapter and creates the protection zone of a segment that is not published yet.  After
- * success, the caller calls rsm_serve_close() when the segment ends.  Context: may sleep.
+ * success, the caller must call rsm_serve_close() at the end of the segment.  Context: may sleep.
  */
 int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 {
@@ -553,8 +566,8 @@ void rsm_serve_wait(struct rsm_export *exp)
 }
 
 /*
- * Sends the key of a segment's new memory to all importers.  They may use the old memory until
- * rsm_serve_rebind_wait() returns.  Context: node->lock held.
+ * Sends the key of a segment's new memory to all importers.  An importer may use the old memory
+ * until rsm_serve_rebind_wait() returns.  Context: node->lock held.
  */
 void rsm_serve_rebind(struct rsm_export *exp, struct rsm_mem *mem)
 {

@@ -8,11 +8,11 @@
  * memory after the RDMA read.  So user memory need not be pinned, and no page fault delays a
  * request in flight.
  *
- * Bytes that are adjacent in the segment share a request, even if they belong to different entries.
- * A request costs a round trip, while copying a few bytes costs little.
+ * Bytes that are adjacent in the segment share a request, even if the bytes belong to different
+ * entries, because a request costs a round trip, and a copy of a few bytes costs little.
  *
- * Puts are posted in groups, and only the last put of a group is signalled.  The whole group is
- * copied before any of its puts is posted, because an access to user memory can take arbitrarily
+ * Puts are posted in groups, and only the last put of a group is signalled.  The data of a group is
+ * copied before the first put is posted, because an access to user memory can take arbitrarily
  * long, and a rebind by the exporter waits for all requests in flight.
  */
 #include <linux/math.h>
@@ -23,26 +23,26 @@
 
 /* Adjacent bytes of the segment, which share a slot of the stage and a request. */
 struct chunk {
-	u64	offset;		/* in the segment */
+	u64	offset;		/* offset in the segment */
 	u64	at;		/* offset of the first byte in @entry */
 	u32	entry;		/* index of the entry to which the first byte belongs */
-	u32	n;		/* bytes */
+	u32	n;		/* number of bytes */
 };
 
-/* State of the stage during a DAT_IOC_RSM_IO call.  @begin, @first and @next number chunks. */
+/* State of the stage during a DAT_IOC_RSM_IO call.  @begin, @first and @next are chunk numbers. */
 struct stage {
 	struct rsm_transfer	*t;
 	struct rsm_remote	*r;
 	struct rsm_conn		*conn;
-	u32			begin;		/* the call's first chunk */
+	u32			begin;		/* first chunk of the call */
 	u32			first;		/* oldest chunk that is not retired */
-	/* Chunk to fill.  Those from r->posted to @next - 1 are filled, but not posted. */
+	/* Chunk to fill; the chunks from r->posted to @next - 1 are filled, but not posted. */
 	u32			next;
-	u32			checked;	/* number of entries checked */
-	bool			filling;	/* the chunk @next has been begun */
-	/* Error of the first chunk that failed; later ones do not count as done. */
+	u32			checked;	/* number of checked entries */
+	bool			filling;	/* flag: the chunk @next has been begun */
+	/* Error of the first chunk that failed; later chunks do not count as done. */
 	int			err;
-	/* Chunks by their number modulo RSM_STAGE_SLOTS. */
+	/* Chunks, indexed by chunk number modulo RSM_STAGE_SLOTS. */
 	struct chunk		chunk[RSM_STAGE_SLOTS];
 	/*
 	 * Local memory of each entry, with a reference; NULL for user memory, and before
@@ -51,18 +51,18 @@ struct stage {
 	struct rsm_localmem	*lm[DAT_RSM_MAX_IO];
 };
 
-/* Handles the completion of a stage request.  Upcalls for one connection run one at a time. */
+/* Handles the completion of a stage request.  Calls for one connection run one at a time. */
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok)
 {
 	struct rsm_import *imp = conn->owner;
 	struct rsm_remote *r = imp->remote;
 
 	/*
-	 * All silent requests before @seq have succeeded: a silent request that fails completes by
-	 * itself.
+	 * All silent requests before @seq have succeeded, because a silent request that fails
+	 * reports a completion.
 	 */
 	if (!r->failed)
-		smp_store_release(&r->done, seq + ok);	/* its reader sees the data of a get */
+		smp_store_release(&r->done, seq + ok);	/* after the data of a get */
 	if (!ok)
 		smp_store_release(&r->failed, true);	/* @done is final */
 	wake_up_all(&conn->wq);
@@ -111,13 +111,13 @@ static bool stage_reached(const struct stage *s, u32 seq)
 
 static bool stage_decided(const struct stage *s, u32 seq)
 {
-	/* Once @failed is set, @done is final: a request that @done has not reached has failed. */
+	/* Once @failed is set, @done is final, and all requests from @done on have failed. */
 	return stage_reached(s, seq) || smp_load_acquire(&s->r->failed) ||
 	       READ_ONCE(s->conn->state) >= RSM_CONN_LOST;
 }
 
 /*
- * Waits for request @seq and returns its result.  If the peer does not answer, the heartbeat ends
+ * Waits for request @seq and returns the result.  If the peer does not answer, the heartbeat ends
  * the connection after PEER_TIMEOUT.  A killed process disconnects at once.
  */
 static int stage_await(const struct stage *s, u32 seq)
@@ -142,8 +142,8 @@ static u32 stage_count(struct stage *s, u32 entry)
 }
 
 /*
- * Takes the oldest chunk, which has completed: copies the data to the caller if the call is a get,
- * and counts the entries that end in the chunk as done.
+ * Takes the oldest chunk, which has completed.  For a get, copies the data to the caller's memory.
+ * Counts the entries that end in the chunk as done.
  */
 static int stage_take(struct stage *s)
 {
@@ -219,8 +219,8 @@ static int stage_post(struct stage *s, bool more)
 }
 
 /*
- * Returns how many bytes, from @offset in the segment, can be added to the chunk being filled.  The
- * result is a multiple of @width.
+ * Returns the number of bytes, from @offset in the segment, that fit into the chunk being filled.
+ * The result is a multiple of @width.
  */
 static u32 stage_room(struct stage *s, u64 offset, u32 width)
 {
@@ -260,7 +260,7 @@ static int stage_begin(struct stage *s, u32 entry, u64 at)
 	return 0;
 }
 
-/* Adds @n bytes to the chunk being filled; the caller has checked that the chunk has room. */
+/* Adds @n bytes to the chunk being filled.  The caller has checked that the chunk has room. */
 static int stage_fill(struct stage *s, u32 entry, u64 at, u32 n)
 {
 	struct chunk *c = stage_chunk(s, s->next);
@@ -325,8 +325,8 @@ static int stage_entry(struct stage *s, u32 entry)
 }
 
 /*
- * Uncounts the last non-empty entry and the empty entries after it: the flush failed, so it is
- * unknown whether the last puts have arrived.
+ * Uncounts the last non-empty entry and the following empty entries after a failed flush, which
+ * leaves unknown whether the last puts have arrived.
  */
 static void stage_uncount(struct rsm_transfer *t)
 {
@@ -334,7 +334,7 @@ static void stage_uncount(struct rsm_transfer *t)
 		;
 }
 
-/* Posts a flush after the puts and waits for it.  The exporter then sees the data of all puts. */
+/* Posts a flush after the puts and waits until the exporter can see the data of all puts. */
 static int stage_finish_puts(struct stage *s)
 {
 	int ret = stage_post(s, true);
@@ -379,7 +379,7 @@ static int stage_run(struct stage *s)
 	for (i = 0; i < s->t->count; i++)
 		if (s->lm[i])
 			rsm_obj_put(&s->lm[i]->obj);
-	/* @err is the error of an earlier entry than @ret, so it takes precedence. */
+	/* @err takes precedence, because @err belongs to an earlier entry than @ret. */
 	return err ?: ret;
 }
 

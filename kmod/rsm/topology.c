@@ -14,23 +14,23 @@
 /* Result of a topology survey. */
 struct rsm_survey {
 	u32			count;
-	/* For each controller: its LOCAL link, the link to this node, the links to other nodes. */
+	/* Links, by controller: the LOCAL link, the link to this node, the links to other nodes. */
 	struct dat_rsm_link	links[];
 };
 
 /* State that all probes of a survey share. */
 struct probing {
-	atomic_t		left;	/* queued probes that have not finished */
-	bool			stop;	/* a probe that has not begun does nothing */
-	wait_queue_head_t	wq;	/* for @left */
+	atomic_t		left;	/* number of queued probes that have not finished */
+	bool			stop;	/* flag: probes that have not begun do nothing */
+	wait_queue_head_t	wq;	/* woken when @left is 0 */
 };
 
 /* A probe of one node through one adapter. */
 struct probe {
 	struct probing		*all;
 	struct work_struct	work;
-	struct rsm_ctlr		*ctlr;	/* reference held by the probe of the LOCAL link */
-	struct dat_rsm_link	*link;	/* the probe sets its state */
+	struct rsm_ctlr		*ctlr;	/* adapter; the probe of the LOCAL link has a reference */
+	struct dat_rsm_link	*link;	/* link whose state the probe sets */
 };
 
 static struct workqueue_struct *probe_wq;
@@ -94,7 +94,7 @@ static void probe_work(struct work_struct *work)
 
 	if (READ_ONCE(p->all->stop) || rsm_remote_probe(p->ctlr, p->link->node))
 		p->link->state = DAT_RSM_LINK_DOWN;
-	/* p->all stays valid until this work ends, because survey_ask() flushes the work. */
+	/* p->all stays valid until this work item ends, because survey_ask() flushes the work. */
 	if (atomic_dec_and_test(&p->all->left))
 		wake_up_all(&p->all->wq);
 }
@@ -105,7 +105,7 @@ static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link
 	struct sockaddr_storage addr;
 
 	if (rsm_node_addr(ctlr, link->node, &addr)) {
-		/* The node is no longer in the table: the table has changed since survey_list(). */
+		/* The table has changed since survey_list(), and does not contain the node. */
 		link->state = DAT_RSM_LINK_DOWN;
 		return;
 	}
@@ -119,9 +119,9 @@ static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link
 }
 
 /*
- * Probes all nodes in parallel; the workqueue runs up to 512 works at a time.  Up to 512 probes
- * take two seconds if a node does not answer, or four seconds if a node accepts and then sends
- * nothing.  A killed caller waits only for the works that have begun.
+ * Probes all nodes in parallel.  The workqueue runs up to 512 probes at a time, which take two
+ * seconds if a node does not answer, or four seconds if a node accepts and then sends nothing.  A
+ * killed caller waits only for the probes that have begun.
  */
 static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe *probes)
 {
@@ -149,7 +149,7 @@ static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe 
 		else
 			link->state = DAT_RSM_LINK_DOWN;
 	}
-	/* Also check for a signal if no probe was queued: a killed caller gets no result. */
+	/* A killed caller gets no result, even if the wait ends at once. */
 	if (wait_event_killable(all.wq, !atomic_read(&all.left)) ||
 	    fatal_signal_pending(current)) {
 		WRITE_ONCE(all.stop, true);
@@ -201,9 +201,9 @@ static struct rsm_survey *survey_copy(const struct rsm_survey *s)
 }
 
 /*
- * Copies the result of a survey that began after this call.  Only one survey runs at a time, so
- * that many callers do not load the network.  If another caller began a survey while this caller
- * waited for survey_lock, this caller uses the result of that survey.
+ * Copies the result of a survey that began after this call.  The caller frees *@out by kvfree().
+ * Only one survey runs at a time, so that many callers do not load the network.  A caller uses the
+ * result of another caller's survey that began while the first caller waited for survey_lock.
  */
 static int survey_get(struct rsm_node *node, struct rsm_survey **out)
 {

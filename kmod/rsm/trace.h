@@ -12,8 +12,9 @@
 #include "rsm/rdma.h"
 
 /*
- * Names of values; see core/trace.h.  The names of errors are those of enum dat_rsm_err, and the
- * numbers are errnos, which are macros, so their numbers are in the format files anyway.
+ * Names of values; see core/trace.h.  An error has an errno as number and a name of enum
+ * dat_rsm_err.  An errno is a macro, so the format files contain the number without
+ * TRACE_DEFINE_ENUM().
  */
 #define RSM_ERR_NAMES	\
 	EM(0, "OK") \
@@ -52,7 +53,7 @@
 	EM(RSM_CONN_LOST, "LOST") \
 	EMe(RSM_CONN_ENDED, "ENDED")
 
-/* The kernel's log has these names, too. */
+/* Names of enum rsm_why, for the trace and for the kernel's log. */
 #define RSM_WHY_NAMES	\
 	EM(RSM_WHY_DONE, "done") \
 	EM(RSM_WHY_REFUSED, "refused") \

@@ -19,9 +19,10 @@
  *   checks the GRANT, then
  *   uses the key
  *
- * PROOF and GRANT contain an HMAC-SHA256 over struct rsm_transcript: all messages of the handshake
- * and the numbers of both queue pairs.  Each side sends a nonce, which prevents a replay.  Each
- * side uses its own label, so a peer cannot send a received proof back as its own.  See rsm/auth.c.
+ * PROOF and GRANT contain an HMAC-SHA256 over struct rsm_transcript, which contains all messages of
+ * the handshake and the numbers of both queue pairs.  Each side sends a nonce, which prevents a
+ * replay.  Each side uses another label, so a peer cannot send a received HMAC back as the peer's
+ * own.  See rsm/auth.c.
  */
 
 #define RSM_NONCE	32
@@ -29,7 +30,7 @@
 #define RSM_KEY_MIN	32	/* shortest key, in bytes */
 
 /**
- * struct rsm_greeting - private data of a connection request: 56 bytes
+ * struct rsm_greeting - private data of a connection request
  * @magic: RSM_MAGIC
  * @version: RSM_VERSION
  * @endian: RSM_ENDIAN of the importer
@@ -86,7 +87,7 @@ struct rsm_answer {
 /**
  * enum rsm_msg_type - types of messages between the kernels of a connection
  * @RSM_MSG_ACK: struct rsm_msg; the sender of the ACK has processed the last TELL of its peer
- * @RSM_MSG_TELL: struct rsm_msg with events or a rebind; without either, the TELL is a heartbeat
+ * @RSM_MSG_TELL: struct rsm_msg with events or a rebind; an empty TELL is a heartbeat
  * @RSM_MSG_PROOF: struct rsm_proof; first message of an importer, which may send the message again
  * @RSM_MSG_GRANT: struct rsm_grant; first message of an exporter, sent once
  *
@@ -162,8 +163,9 @@ struct rsm_grant {
  *	exporter's kernel; covered by @grant.mac
  * @rsvd: 0
  *
- * An exporter sends this message if it grants, and if the importer's PROOF has the flag
- * RSM_PROOF_WANTS_OWNER.  Kernels without this message neither set the flag nor look at it.
+ * An exporter sends this message instead of a struct rsm_grant if it grants access and the
+ * importer's PROOF has the flag RSM_PROOF_WANTS_OWNER.  Older kernels neither set nor read the
+ * flag.
  */
 struct rsm_owner_grant {
 	struct rsm_grant	grant;
@@ -206,8 +208,8 @@ struct rsm_transcript {
 static_assert(sizeof(struct rsm_transcript) == 3 * 16 + 2 * 4 + 56 + 44 + 176 + 4 + 64);
 
 /*
- * RSM_TELL_SINGLE adds an event, unless an event is pending; the receiver adds rsm_msg.events after
- * that.  RSM_TELL_REBIND says that the segment has a new key and address.
+ * Flags of a TELL.  With RSM_TELL_SINGLE, the receiver adds an event unless an event is pending,
+ * and then adds rsm_msg.events.  RSM_TELL_REBIND says that the segment has a new key and address.
  */
 #define RSM_TELL_SINGLE	0x1
 #define RSM_TELL_REBIND	0x2
