@@ -48,8 +48,9 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 /*
  * Before Linux 6.12, rxe frees a CQ without killing the tasklet of the CQ, so the tasklet may
  * access freed memory.  No function can wait for the tasklet.  DAT_QUIRK_CQ_GRACE therefore delays
- * the free by a second, which is far longer than a softirq is usually deferred.  These versions of
- * rxe also do not raise IB_EVENT_QP_LAST_WQE_REACHED.
+ * the free by a second, which is far longer than a softirq is usually deferred.
+ *
+ * Before Linux 6.12, rxe also does not raise IB_EVENT_QP_LAST_WQE_REACHED.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define RXE_QUIRKS_BEFORE_6_12	(DAT_QUIRK_CQ_GRACE | DAT_QUIRK_NO_LAST_WQE)
@@ -58,9 +59,9 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
- * rxe of Linux 6.1 checks whether the QP has been moved to the error state while the QP executes a
- * request; rxe of 6.6 and 6.12 does not.  Other versions were not examined, and no version is known
- * to have the check again, so all versions since 6.2 are treated alike.
+ * rxe of Linux 6.1 checks during the execution of a request whether the QP has been moved to the
+ * error state.  rxe of 6.6 and 6.12 does not check.  Other versions were not examined, so all
+ * versions since 6.2 get the quirk.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define RXE_QUIRKS_AFTER_6_1	0
@@ -100,8 +101,8 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 
 /*
  * Returns true for an address in the vmalloc area or in a module.  Linux 6.12 exports
- * is_vmalloc_or_module_addr() to modules, and Linux 6.1 does not.  Where 6.1 keeps modules apart
- * from the vmalloc area, MODULES_VADDR and MODULES_END are constants, except on s390.
+ * is_vmalloc_or_module_addr() to modules, and Linux 6.1 does not.  On an architecture where modules
+ * are outside the vmalloc area, MODULES_VADDR and MODULES_END are constants, except on s390.
  */
 static inline bool dat_is_vmalloc_or_module(unsigned long va)
 {

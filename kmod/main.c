@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Module entry points.  dat_init() initializes the layers from the bottom up.  dat_exit() shuts the
- * layers down from the top down.
+ * Module entry points.  dat_init() initializes the layers in the order core, verbs, kdapl, user.
+ * dat_exit() shuts the layers down in the reverse order.
  */
 #include <linux/module.h>
 
