@@ -265,7 +265,7 @@ int dat_obj_publish(struct dat_obj *obj);
 void dat_obj_unpublish(struct dat_obj *obj);
 void dat_obj_abort(struct dat_obj *obj);
 void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id);
-void dat_obj_put(struct dat_obj *obj);
+void dat_obj_release(struct kref *ref);
 int dat_obj_use(struct dat_obj *obj);
 void dat_obj_unuse(struct dat_obj *obj);
 void dat_obj_unuse_atomic(struct dat_obj *obj);
@@ -274,6 +274,17 @@ int dat_obj_free(struct dat_obj *obj);
 void dat_obj_shutdown(struct dat_obj *obj);
 const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj);
 bool dat_obj_type_known(u32 type);
+
+/*
+ * Drops a reference; @obj may be NULL.  The last put may sleep: release() of an EVD, an EP or an
+ * SRQ takes the mutex pool->lock, and that of an LMR calls kvfree().  An RMR has no release(), so a
+ * put under ep->lock is allowed, because the EP keeps the IA.
+ */
+static inline void dat_obj_put(struct dat_obj *obj)
+{
+	if (obj)
+		kref_put(&obj->ref, dat_obj_release);
+}
 
 /* Returns true once a free has begun.  No event about the object may be queued any more. */
 static inline bool dat_obj_dying(const struct dat_obj *obj)

@@ -146,7 +146,7 @@ int dat_obj_publish(struct dat_obj *obj)
 	return ret;
 }
 
-static void obj_destroy(struct kref *ref)
+void dat_obj_release(struct kref *ref)
 {
 	struct dat_obj *obj = container_of(ref, struct dat_obj, ref);
 	struct dat_ia *ia = obj->ia;
@@ -157,17 +157,6 @@ static void obj_destroy(struct kref *ref)
 		ia->face->release(obj);
 	kfree_rcu(obj, rcu);
 	dat_ia_put(ia);
-}
-
-/*
- * Drops a reference; @obj may be NULL.  The last put may sleep: release() of an EVD, an EP or an
- * SRQ takes the mutex pool->lock, and that of an LMR calls kvfree().  An RMR has no release(), so a
- * put under ep->lock is allowed, because the EP keeps the IA.
- */
-void dat_obj_put(struct dat_obj *obj)
-{
-	if (obj)
-		kref_put(&obj->ref, obj_destroy);
 }
 
 /* Releases all device resources that an object holds.  May sleep. */
