@@ -70,11 +70,11 @@ struct dat_ioctl_op {
 	bool	changes;
 };
 
-/* Initializers of struct dat_ioctl_op, for an argument of type struct @name */
+/* Initializers of struct dat_ioctl_op, for an argument of type struct dat_@name */
 #define DAT_IOCTL_ARG(name)						\
-	.size = sizeof(struct name) +					\
-		BUILD_BUG_ON_ZERO(sizeof(struct name) > DAT_UCMD_ARG_ROOM)
-#define DAT_IOCTL_VERSION_1(name, last)	.min_size = offsetofend(struct name, last)
+	.size = sizeof(struct dat_##name) +				\
+		BUILD_BUG_ON_ZERO(sizeof(struct dat_##name) > DAT_UCMD_ARG_ROOM)
+#define DAT_IOCTL_VERSION_1(name, last)	.min_size = offsetofend(struct dat_##name, last)
 
 /**
  * struct dat_chardev_ops - parameters and operations of one device

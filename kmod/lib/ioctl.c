@@ -36,8 +36,8 @@ static int ioctl_poller_run(struct dat_ucmd *ucmd)
 
 /* Ioctls that every device has, all with the magic number of /dev/dat. */
 static const struct dat_ioctl_op common_ops[] = {
-	[DAT_NR_POLLER_SET] = { .fn = ioctl_poller_set, DAT_IOCTL_ARG(dat_poller_set) },
-	[DAT_NR_POLLER_RUN] = { .fn = ioctl_poller_run, DAT_IOCTL_ARG(dat_poller_run) },
+	[DAT_NR_POLLER_SET] = { .fn = ioctl_poller_set, DAT_IOCTL_ARG(poller_set) },
+	[DAT_NR_POLLER_RUN] = { .fn = ioctl_poller_run, DAT_IOCTL_ARG(poller_run) },
 };
 
 static int common_run(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op)
@@ -121,7 +121,7 @@ static int ioctl_struct(struct dat_devfile *file, const struct dat_ioctl_op *op,
 long dat_ioctl_abi(u64 number, void __user *ubuf)
 {
 	static const struct dat_ioctl_op op = {
-		DAT_IOCTL_ARG(dat_abi), DAT_IOCTL_VERSION_1(dat_abi, features),
+		DAT_IOCTL_ARG(abi), DAT_IOCTL_VERSION_1(abi, features),
 	};
 	struct dat_abi arg;
 	u32 size;

@@ -88,7 +88,7 @@ static int rsm_cmd_free(struct dat_ucmd *ucmd)
 		.need		= how,					\
 		.answers	= true,					\
 		.changes	= true,					\
-		DAT_IOCTL_ARG(dat_rsm_##name),				\
+		DAT_IOCTL_ARG(rsm_##name),				\
 		__VA_ARGS__						\
 	}
 
@@ -133,7 +133,7 @@ const struct dat_ioctl_op rsm_ioctls[DAT_NR_RSM_LAST] = {
 	RSM_OP(REPUBLISH, publish, rsm_export_republish, NEED_CTX),
 	RSM_OP(UNPUBLISH, unpublish, rsm_export_unpublish, NEED_CTX),
 	RSM_OP(CONNECT, connect, rsm_import_connect, NEED_CTX, MAKES_OBJ,
-	       DAT_IOCTL_VERSION_1(dat_rsm_connect, auth)),
+	       DAT_IOCTL_VERSION_1(rsm_connect, auth)),
 	RSM_OP(LOCALMEM, localmem, rsm_localmem_create, NEED_CTX, MAKES_OBJ),
 	RSM_OP(FREE, free, rsm_cmd_free, NEED_CTX),
 	RSM_OP(IO, io, rsm_io, NEED_CTX),

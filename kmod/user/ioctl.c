@@ -25,7 +25,7 @@ enum need {
 	[DAT_NR_##nr] = {						\
 		.fn	= dat_cmd_##name,				\
 		.need	= how,						\
-		DAT_IOCTL_ARG(dat_##name),				\
+		DAT_IOCTL_ARG(name),				\
 		__VA_ARGS__						\
 	}
 
@@ -33,7 +33,7 @@ enum need {
 #define CHANGES		.answers = true, .changes = true
 #define MAKES(what)	.answers = true, .finish = dat_cmd_finish_##what
 
-#define VERSION_1(name, last)	DAT_IOCTL_VERSION_1(dat_##name, last)
+#define VERSION_1(name, last)	DAT_IOCTL_VERSION_1(name, last)
 
 /* VERSION_1() names the last field that a structure had in ABI version 1. */
 const struct dat_ioctl_op dat_user_ioctls[DAT_NR_LAST] = {
