@@ -208,7 +208,8 @@ void dat_conn_established(struct dat_conn *conn, const struct dat_handshake *h)
 	conn_go_live(conn);
 out:
 	spin_unlock_bh(&ep->lock);
-	dat_psp_leave(&conn->psp);
+	if (conn->passive)
+		dat_psp_leave(&conn->psp);
 }
 
 /*
