@@ -452,7 +452,6 @@ void verbs_conn_init(struct dat_conn *conn)
 	INIT_WORK(&vc->error_work, error_work);
 	INIT_DELAYED_WORK(&vc->grace_work, grace_work);
 	INIT_RCU_WORK(&vc->exit_work, exit_work);
-	verbs_recv_cq_init(vc);
 }
 
 int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_send_wr **bad)

@@ -81,11 +81,6 @@ static void recv_notified(struct ib_cq *cq, void *context)
 	tasklet_schedule(&vc->recv_task);
 }
 
-void verbs_recv_cq_init(struct verbs_conn *vc)
-{
-	tasklet_setup(&vc->recv_task, recv_task);
-}
-
 /* Creates and arms the receive CQ.  @vc has no QP yet, and conn.solicited is set.  May sleep. */
 int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 {
@@ -94,8 +89,10 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 		.cqe = entries,
 		.comp_vector = vc->conn.ep->obj.id % max(ibdev->num_comp_vectors, 1),
 	};
-	struct ib_cq *cq = ib_create_cq(ibdev, recv_notified, NULL, vc, &attr);
+	struct ib_cq *cq;
 
+	tasklet_setup(&vc->recv_task, recv_task);
+	cq = ib_create_cq(ibdev, recv_notified, NULL, vc, &attr);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	vc->recv_cq = cq;
@@ -113,8 +110,9 @@ void verbs_recv_notify_all(struct verbs_conn *vc)
 /* Destroys the receive CQ.  @vc has no QP, and no handler uses the EP any more.  May sleep. */
 void verbs_recv_cq_destroy(struct verbs_conn *vc)
 {
-	if (vc->recv_cq)
-		ib_destroy_cq(vc->recv_cq);
+	if (!vc->recv_cq)
+		return;
+	ib_destroy_cq(vc->recv_cq);
 	vc->recv_cq = NULL;
 	tasklet_kill(&vc->recv_task);
 }

@@ -222,7 +222,6 @@ bool verbs_send_waits(struct dat_conn *conn, unsigned int n);
 void verbs_order_sends(struct ib_send_wr *wr);
 
 /* solicited.c */
-void verbs_recv_cq_init(struct verbs_conn *vc);
 int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries);
 void verbs_recv_cq_destroy(struct verbs_conn *vc);
 int verbs_recv_take(struct dat_conn *conn);
