@@ -70,7 +70,7 @@ static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 e
 	if (dat_conn_is_closing(conn))
 		return;
 	conn_set_state(conn, dat_conn_was_established(conn) ? closing : DAT_CONN_ABORTING);
-	dat_ep_update_open(conn->ep);
+	dat_queue_update_open(conn->ep);
 	conn->end_event = event;
 	if (dat_busy_leave(conn))
 		conn->dev->ops->rearm(conn);

@@ -35,22 +35,6 @@ static const char * const ep_state_names[DAT_EP_NR_STATES] = {
 	[DAT_EP_DISCONNECTED]	= "DISCONNECTED",
 };
 
-/*
- * Updates ep->open, the connection to which posts may bypass the ring, after a change of one of the
- * conditions below.  Only dat_queue_pump_sq() stops the queue, and dat_queue_pump_sq() calls this
- * function before it returns.  ep->lock is held.
- */
-void dat_ep_update_open(struct dat_ep *ep)
-{
-	struct dat_conn *conn = ep->conn;
-
-	lockdep_assert_held(&ep->lock);
-	if (ep->state != DAT_EP_CONNECTED || ep->dead || !ep->sq.kernel || !conn ||
-	    dat_conn_is_closing(conn) || conn->unordered || dat_queue_stopped(conn))
-		conn = NULL;
-	ep->open = conn;
-}
-
 /* Changes ep->state.  No other function writes ep->state.  ep->lock is held. */
 void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 {
@@ -59,7 +43,7 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 		return;
 	trace_dat_ep_state(ep, state);
 	ep->state = state;
-	dat_ep_update_open(ep);
+	dat_queue_update_open(ep);
 	dat_epring_set_state(&ep->ring, state);
 }
 
@@ -505,7 +489,7 @@ static int ep_may_free(struct dat_obj *obj)
 	spin_lock_bh(&ep->lock);
 	ep->dead = true;
 	ep->freed = true;
-	dat_ep_update_open(ep);
+	dat_queue_update_open(ep);
 	spin_unlock_bh(&ep->lock);
 	return 0;
 }
@@ -516,7 +500,7 @@ static void ep_begin_shutdown(struct dat_obj *obj)
 
 	spin_lock_bh(&ep->lock);
 	ep->dead = true;
-	dat_ep_update_open(ep);
+	dat_queue_update_open(ep);
 	if (ep->conn)
 		dat_conn_close(ep->conn, DAT_EV_DISCONNECTED);
 	spin_unlock_bh(&ep->lock);

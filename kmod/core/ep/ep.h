@@ -64,8 +64,8 @@ struct dat_ep {
 	struct dat_conn		*conn;		/* connection without a reported end, or NULL */
 	/*
 	 * Equal to @conn while posts of a kernel consumer may bypass the ring, else NULL; see
-	 * dat_ep_update_open().  The poster also checks that the ring is empty and that the device
-	 * has room.
+	 * dat_queue_update_open().  The poster also checks that the ring is empty and that the
+	 * device has room.
 	 */
 	struct dat_conn		*open;
 	struct dat_queue	sq;
@@ -102,7 +102,6 @@ struct dat_ep_parents {
 };
 
 void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state);
-void dat_ep_update_open(struct dat_ep *ep);
 int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn);
 bool dat_ep_unclaim(struct dat_ep *ep);
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful);

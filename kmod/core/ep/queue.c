@@ -328,6 +328,22 @@ static void sq_resume_if_drained(struct dat_conn *conn)
 }
 
 /*
+ * Updates ep->open, the connection to which posts may bypass the ring, after a change of one of the
+ * conditions below.  Only dat_queue_pump_sq() stops the queue, and dat_queue_pump_sq() calls this
+ * function before it returns.  ep->lock is held.
+ */
+void dat_queue_update_open(struct dat_ep *ep)
+{
+	struct dat_conn *conn = ep->conn;
+
+	lockdep_assert_held(&ep->lock);
+	if (ep->state != DAT_EP_CONNECTED || ep->dead || !ep->sq.kernel || !conn ||
+	    dat_conn_is_closing(conn) || conn->unordered || dat_queue_stopped(conn))
+		conn = NULL;
+	ep->open = conn;
+}
+
+/*
  * Moves a slice of requests from the ring to the device.  The completions of the requests run the
  * pump again.  The connection is established.  ep->lock is held.
  */
@@ -357,7 +373,7 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 	/* Count now: sq_resume_if_drained() may run the pump again, which counts its own posts. */
 	dat_queue_count_posts(q, DAT_STAT_REQUESTS, q->head - start);
 	if (q->kernel)
-		dat_ep_update_open(ep);
+		dat_queue_update_open(ep);
 	sq_resume_if_drained(conn);
 }
 

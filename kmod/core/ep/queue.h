@@ -242,6 +242,7 @@ struct dat_flush {
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);
 int dat_queue_post(struct dat_ep *ep, u64 limit);
 int dat_queue_post_recv(struct dat_ep *ep, u64 limit);
+void dat_queue_update_open(struct dat_ep *ep);
 void dat_queue_pump_sq(struct dat_conn *conn);
 bool dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_kick(struct dat_ep *ep, struct dat_queue *q);
