@@ -82,6 +82,8 @@ struct dat_ioctl_op {
  * @ioctls: table of ioctls, by number
  * @nr_ioctls: number of @ioctls
  * @file_size: size of the device's structure for an open file, which begins with struct dat_devfile
+ * @tells_strangers: flag: the argument of an ioctl tells another process than the opener that the
+ *	process may not use the file, so @run checks that.  If not set, the ioctl fails with -EPERM.
  * @poller: operations on the queues of an open file
  * @open: initialize the device's part of an open file, which is zeroed
  * @release: free the device's part of an open file
@@ -96,6 +98,7 @@ struct dat_chardev_ops {
 	const struct dat_ioctl_op	*ioctls;
 	unsigned int			nr_ioctls;
 	size_t				file_size;
+	bool				tells_strangers;
 	const struct dat_poller_ops	*poller;
 	void	(*open)(struct dat_devfile *file);
 	void	(*release)(struct dat_devfile *file);

@@ -145,13 +145,15 @@ static long ioctl_dispatch(struct file *filp, unsigned int cmd, unsigned long ar
 	void __user *ubuf = compat ? compat_ptr(arg) : (void __user *)arg;
 	const struct dat_ioctl_op *op;
 
+	if (cmd == DAT_IOC_ABI)
+		return dat_ioctl_abi(file->number, ubuf);
+	if (!dat_devfile_is_mine(file) && !dev->tells_strangers)
+		return -EPERM;
 	op = ioctl_find(dev->ioctls, dev->nr_ioctls, dev->magic, cmd);
 	if (op && op->word)
 		return op->word(file, arg);
 	if (op && op->fn)
 		return ioctl_struct(file, op, ubuf, dev->run);
-	if (cmd == DAT_IOC_ABI)
-		return dat_ioctl_abi(file->number, ubuf);
 	op = ioctl_find(common_ops, ARRAY_SIZE(common_ops), DAT_IOC_MAGIC, cmd);
 	if (op && op->fn)
 		return ioctl_struct(file, op, ubuf, common_run);

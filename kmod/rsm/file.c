@@ -71,6 +71,7 @@ static const struct dat_chardev_ops file_dev_ops = {
 	.ioctls		= rsm_ioctls,
 	.nr_ioctls	= DAT_NR_RSM_LAST,
 	.file_size	= sizeof(struct rsm_file),
+	.tells_strangers = true,
 	.poller		= &rsm_poller_ops,
 	.open		= file_open,
 	.release	= file_release,

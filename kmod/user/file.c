@@ -251,8 +251,6 @@ int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
 	struct dat_ia *ia = dat_file_ia(file);
 	int ret;
 
-	if (!dat_devfile_is_mine(devfile))
-		return -EPERM;
 	if (arg)
 		return -EOPNOTSUPP;
 	if (!ia)

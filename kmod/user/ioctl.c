@@ -79,8 +79,6 @@ int dat_user_run(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op)
 	struct dat_ia *ia;
 	int ret;
 
-	if (!dat_devfile_is_mine(ucmd->file))
-		return -EPERM;
 	if (op->need == NEED_NONE)
 		return op->fn(ucmd);
 	ia = dat_file_ia(to_dat_file(ucmd->file));
