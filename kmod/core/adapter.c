@@ -326,16 +326,20 @@ static struct dat_ia *dev_first_ia(struct dat_dev *dev)
 
 /*
  * Sets ia->closing in all IAs of a device, so that dat_ia_pin_begin() starts no more registrations.
- * The shutdown of an IA would have to wait for these registrations.
+ * The shutdown of an IA would have to wait for these registrations.  Returns the number of IAs.
  */
-static void dev_close_ias(struct dat_dev *dev)
+static unsigned int dev_close_ias(struct dat_dev *dev)
 {
+	unsigned int n = 0;
 	struct dat_ia *ia;
 
 	mutex_lock(&dat_dev_lock);
-	list_for_each_entry(ia, &dev->ias, node)
+	list_for_each_entry(ia, &dev->ias, node) {
 		WRITE_ONCE(ia->closing, true);
+		n++;
+	}
 	mutex_unlock(&dat_dev_lock);
+	return n;
 }
 
 /*
@@ -345,15 +349,20 @@ static void dev_close_ias(struct dat_dev *dev)
  */
 void dat_dev_unregister(struct dat_dev *dev)
 {
+	char name[DAT_NAME_SIZE];
 	struct dat_ia *ia;
+	unsigned int n;
 
 	mutex_lock(&dat_dev_lock);
 	list_del_init(&dev->node);
 	mutex_unlock(&dat_dev_lock);
 
-	dev_close_ias(dev);
+	n = dev_close_ias(dev);
+	if (n) {
+		dev->ops->name(dev, name, sizeof(name));
+		dat_log("%s: the device is removed while IAs are open: %u", name, n);
+	}
 	while ((ia = dev_first_ia(dev))) {
-		dat_log("%s: the device is removed while an IA is open", ia->name);
 		/* ia->sem keeps dat_ia_close() from freeing the async EVD meanwhile. */
 		down_read(&ia->sem);
 		dat_ia_async(ia, DAT_EV_ASYNC_CATASTROPHIC, DAT_OBJ_IA, ia->user_data, 0);

@@ -11,14 +11,17 @@
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
 
+extern bool dat_log_all;
+
 /*
- * Logs a line.  Each use of the macro has one rate limit for all peers and processes, so that even
- * many of them cannot fill the log.  The kernel logs the number of suppressed lines.
+ * Logs a line.  Each place that logs has one limit for all peers and processes, so that many of
+ * them cannot fill the log, either.  The kernel adds a line with the number of lines that it has
+ * left out.
  */
 #define dat_log(fmt, ...) do {						\
 	static DEFINE_RATELIMIT_STATE(_limit, 60 * HZ, 10);		\
 									\
-	if (__ratelimit(&_limit))					\
+	if (READ_ONCE(dat_log_all) || __ratelimit(&_limit))		\
 		pr_warn(KBUILD_MODNAME ": " fmt "\n", ##__VA_ARGS__);	\
 } while (0)
 

@@ -224,6 +224,7 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_TIMED_OUT, 60)
 	int klog = klog_open();
 
 	ASSERT_LE(0, klog);
+	ASSERT_EQ(0, t_set_param("log_all", 1));
 	/* The listener never answers the request. */
 	memcpy(arg.addr, self->p.f.info.addr, sizeof(arg.addr));
 	arg.addr_len = self->p.f.info.addr_len;
@@ -231,6 +232,7 @@ TEST_F_TIMEOUT(connect, the_consumers_time_is_TIMED_OUT, 60)
 	EXPECT_EVENT(&self->p.evd[1], DAT_EV_TIMED_OUT);
 	EXPECT_EQ(11, self->p.ep[1].st->state);
 	EXPECT_EQ(1, klog_count(klog, "has not answered a connect in time"));
+	ASSERT_EQ(0, t_set_param("log_all", 0));
 	close(klog);
 }
 

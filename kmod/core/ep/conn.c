@@ -330,14 +330,19 @@ static void conn_timer(struct work_struct *work)
 {
 	struct dat_conn *conn = container_of(work, struct dat_conn, timer.work);
 	struct dat_ep *ep = conn->ep;
+	bool late;
 
 	spin_lock_bh(&ep->lock);
-	if (!dat_conn_was_established(conn) && !dat_conn_is_closing(conn)) {
-		dat_log("%s: %pISpc has not answered %s in time", ep->obj.ia->name, &conn->peer,
-			conn->passive ? "an accept" : "a connect");
+	late = !dat_conn_was_established(conn) && !dat_conn_is_closing(conn);
+	if (late)
 		dat_conn_fail(conn, DAT_EV_TIMED_OUT);
-	}
 	spin_unlock_bh(&ep->lock);
+	if (late && conn->passive)
+		dat_log("%s: %pISpc has not confirmed an accept in time", ep->obj.ia->name,
+			&conn->peer);
+	else if (late)
+		dat_log("%s: %pISpc has not answered a connect in time", ep->obj.ia->name,
+			&conn->peer);
 }
 
 static void conn_early_work(struct work_struct *work)

@@ -93,6 +93,9 @@ static int psp_admit(struct dat_psp *psp, struct dat_request *req)
 		return req->place;
 	if (psp_join(psp)) {
 		ret = dat_cr_create(psp, req);
+		if (ret == -ECONNREFUSED)
+			dat_log("%s: port %u refuses %pISc: the EVD is full", psp->obj.ia->name,
+				psp->port, &req->remote);
 	} else {
 		ret = -ECONNREFUSED;
 		dat_log("%s: port %u refuses %pISc: the backlog is full", psp->obj.ia->name,
