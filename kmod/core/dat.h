@@ -286,7 +286,10 @@ static inline void dat_obj_put(struct dat_obj *obj)
 		kref_put(&obj->ref, dat_obj_release);
 }
 
-/* Returns true once a free has begun.  No event about the object may be queued any more. */
+/*
+ * Returns true once a free of the object has begun.  From then on, no event about the object may be
+ * queued.
+ */
 static inline bool dat_obj_dying(const struct dat_obj *obj)
 {
 	return atomic_read(&obj->users) < 0;

@@ -16,8 +16,8 @@
  * enum dat_stat - counters; dat_stats_show() names them
  * @DAT_STAT_REQUESTS: requests that were taken from the send queues
  * @DAT_STAT_RECEIVES: receives that were taken from the receive queues and from the SRQs
- * @DAT_STAT_KICKS: visits of queues whose doorbell bit was set, by a kick or by a poller, and the
- *	visits of all queues by a poller that stops
+ * @DAT_STAT_KICKS: times that a kick or a poller has visited a queue whose doorbell bit was set; a
+ *	poller that stops visits all queues, and all these visits count as well
  * @DAT_STAT_COMPLETED: completions of requests and receives, failed and flushed ones included
  * @DAT_STAT_FAILED: completions with an error, without flushes
  * @DAT_STAT_FLUSHED: completions of entries that the end of a connection flushed

@@ -556,7 +556,7 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 }
 EXPORT_SYMBOL_DAT(kdat_ep_reset);
 
-/* Returns the error of a free while an RSP or a connection request has reserved the EP. */
+/* Returns the error for a free of an EP that an RSP or a connection request has reserved. */
 static DAT_RETURN ep_busy(struct dat_ep *ep)
 {
 	DAT_EP_STATE state;

@@ -174,8 +174,11 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
  * kdat_ia_good() - check whether an IA can be used for new connections and listeners
  * @ia: handle of the IA
  *
- * Context: may sleep.  Return: false if the device is gone, or if the address of the adapter has
- * changed since the open, because listeners are bound to the address at the open.
+ * Listeners are bound to the address that the adapter had at the open.  So an IA whose address has
+ * changed cannot be used.
+ *
+ * Context: may sleep.  Return: false if the device is gone, or if the address has changed since the
+ * open.
  */
 bool kdat_ia_good(DAT_IA_HANDLE ia)
 {
@@ -192,7 +195,10 @@ bool kdat_ia_good(DAT_IA_HANDLE ia)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_good);
 
-/* Returns the address of the port at the open, valid until the close, or NULL for no address. */
+/*
+ * Returns the address that the port had at the open, or NULL if the port had no address.  The
+ * result is valid until the IA is closed.
+ */
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
 {
 	return kia->addr.ss_family ? (struct sockaddr *)&kia->addr : NULL;

@@ -71,8 +71,9 @@ static void window_alloc(struct rsm_import *imp)
 }
 
 /*
- * Frees the page offsets of the import's window if the import was dropped and no VMA is left.  The
- * caller either drops the import or closes a VMA, which holds the file, so imp->obj.ctx is valid.
+ * Frees the page offsets of the import's window if the import was dropped and no VMA is left.
+ * imp->obj.ctx is valid: the caller either is dropping the import, or is closing a VMA, and a VMA
+ * holds the file.
  */
 static void window_free(struct rsm_import *imp)
 {

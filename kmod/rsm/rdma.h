@@ -370,7 +370,10 @@ struct rsm_conn {
 
 /* rsm/auth.c */
 
-/* Importer: fills in the greeting, and the proof of the calling process without the HMAC. */
+/*
+ * Importer: fills in the greeting and the proof.  The proof gets the credentials of the calling
+ * process, but not the HMAC, which rsm_auth_prove() adds.
+ */
 void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
 
 /*

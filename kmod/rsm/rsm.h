@@ -390,7 +390,10 @@ void rsm_obj_cut(struct rsm_obj *obj);
  */
 bool rsm_users_have_room(const struct rsm_ctx *ctx, bool served, unsigned int total);
 
-/* Adds @by to the objects, or with @served to the connections, of each user of the context. */
+/*
+ * Adds @by to a count of each user of the context: with @served to the number of connections of
+ * remote importers, otherwise to the number of objects.
+ */
 void rsm_users_count(struct rsm_ctx *ctx, bool served, int by);
 
 /* rsm/mem.c */

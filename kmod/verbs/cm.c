@@ -359,7 +359,7 @@ int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 	/*
 	 * rdma_cm of Linux 6.1 accepts ::1 and :: with the source address of a device, and sends a
 	 * request that reaches no listener.  After that request, every connect on the machine
-	 * fails.  A request to one of the other addresses gets no answer.
+	 * fails.  A request to any other address that cm_addr_of_adapter() refuses gets no answer.
 	 */
 	if (!cm_addr_of_adapter(dst, src))
 		return -ENETUNREACH;

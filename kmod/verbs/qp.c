@@ -18,7 +18,7 @@
 #define CM_EVENT_TIME	HZ
 /* Time limit for a device to send the NAK of a refused request. */
 #define NAK_TIME	(HZ / 10)
-/* Time that a device with DAT_QUIRK_REPLAYS gets to end a request. */
+/* Time that a device with DAT_QUIRK_REPLAYS gets to end the last request of the peer. */
 #define REQUEST_TIME	msecs_to_jiffies(20)
 /* Time limit for the device to report the last receive that a QP has taken from the SRQ. */
 #define LAST_WQE_TIME	HZ

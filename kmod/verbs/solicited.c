@@ -100,7 +100,10 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 	return 0;
 }
 
-/* Lets the tasklet arm the receive CQ of a closing connection for all receives.  Context: any. */
+/*
+ * Schedules the tasklet of a closing connection.  The tasklet arms the receive CQ for all receives,
+ * not only for solicited ones.  Context: any.
+ */
 void verbs_recv_notify_all(struct verbs_conn *vc)
 {
 	if (vc->recv_cq)

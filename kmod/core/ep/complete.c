@@ -84,7 +84,10 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 		eqe.flags |= DAT_EQE_SRQ;
 	if (!failed)
 		eqe.imm = imm;
-	/* The event gives a buffer back to the SRQ's owner: queue it even if the EP was freed. */
+	/*
+	 * An event with DAT_EQE_SRQ gives a buffer back to the owner of the SRQ, so queue such an
+	 * event even if the EP was freed.
+	 */
 	if (unlikely(ep->freed) && !(eqe.flags & DAT_EQE_SRQ))
 		return;
 	evd = recv ? ep->recv_evd : ep->request_evd;

@@ -146,7 +146,10 @@ static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 
 	if (likely(wr->op < DAT_OP_LAST && !conn->unordered))
 		return false;
-	/* An invalidation with DAT_KOP_FENCE waits; dat_conn_progress() ends the wait. */
+	/*
+	 * An invalidation with DAT_KOP_FENCE waits until all earlier requests have completed.
+	 * dat_conn_progress() ends the wait.
+	 */
 	conn->fenced = wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
 		       (n || conn->inflight);
 	if (!conn->fenced && conn->unordered)

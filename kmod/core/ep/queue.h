@@ -116,7 +116,7 @@ struct dat_completion {
  * @posts: number of entries that were taken from the ring
  * @kicks: number of visits because of the doorbell bit, plus visits by a poller that stops, because
  *	such a poller visits every queue
- * @armed: number of entries in the ring at which the producer must kick; 0 if NEED_KICK is clear
+ * @armed: the producer must kick when the ring holds this many entries; 0 if NEED_KICK is clear
  * @broken: flag: the producer's index was out of range, so no more entries are taken
  * @frozen: flag: the ring is being replaced, so no entries are taken
  * @kernel: flag: a kernel consumer owns the ring, so no process maps the ring, and each post runs

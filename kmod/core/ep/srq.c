@@ -172,8 +172,11 @@ static int srq_post(struct dat_srq *srq)
 }
 
 /*
- * Moves at most DAT_SLICE buffers from the ring to the device.  If @poster is false, stops after an
- * invalid buffer of a process, and returns false.  A kernel consumer is trusted, and has no kick.
+ * Moves at most DAT_SLICE buffers from the ring to the device.  @poster: see srq_pump().
+ *
+ * If @poster is false, an invalid buffer of a process stops this function, which then returns
+ * false.  An invalid buffer of a kernel consumer does not stop this function, because a kernel
+ * consumer is trusted and never kicks.
  */
 static bool srq_take(struct dat_srq *srq, bool poster)
 {

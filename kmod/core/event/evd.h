@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/* Event dispatchers (EVDs), the connections that threads poll for them, and CNOs. */
+/* Event dispatchers (EVDs), CNOs, and the lists of connections that threads poll for an EVD. */
 #ifndef _DAT_EVD_H
 #define _DAT_EVD_H
 

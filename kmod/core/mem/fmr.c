@@ -359,7 +359,10 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 {
 	struct dat_fmr *fmr = lmr->fmr;
 
-	/* If the bind has not ended, the invalidation came first and has invalidated nothing. */
+	/*
+	 * If fmr->ep is set, the bind has not ended.  The device has then executed the invalidation
+	 * before the bind, so the invalidation has invalidated nothing.
+	 */
 	if (reached && fmr->ep)
 		fmr->broken = true;
 	else if (good || (fmr->lost && !reached))
