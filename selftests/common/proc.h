@@ -7,9 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 /* Returns the number after @key in a /proc file, or -1. */
 static inline long proc_number(const char *path, const char *key)
@@ -47,6 +50,44 @@ static inline long pinned_pages(void)
 	}
 	return proc_number("/proc/vmstat", "nr_foll_pin_acquired") -
 	       proc_number("/proc/vmstat", "nr_foll_pin_released");
+}
+
+/* Returns the number after @key in the line of fdinfo that begins with @line, or -1. */
+static inline long fdinfo_number(int fd, const char *line, const char *key)
+{
+	char path[64], text[512], *at;
+	long n = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "r");
+	while (f && fgets(text, sizeof(text), f)) {
+		at = strstr(text, key);
+		if (!strncmp(text, line, strlen(line)) && at)
+			n = atol(at + strlen(key));
+	}
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Returns 1 if the poller of the file is awake, 0 if it sleeps, or -1 without a poller. */
+static inline long poller_awake(int fd)
+{
+	return fdinfo_number(fd, "poller:", "awake=");
+}
+
+/* Returns 1 when poller_awake() is @awake, or 0 if it is not within @ms milliseconds. */
+static inline int poller_is(int fd, long awake, unsigned int ms)
+{
+	uint64_t end = now_ms() + ms;
+
+	while (poller_awake(fd) != awake) {
+		if (now_ms() >= end)
+			return 0;
+		usleep(1000);
+	}
+	return 1;
 }
 
 /* Write @text to an existing file.  Returns 0 or a negative errno. */

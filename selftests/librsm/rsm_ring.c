@@ -4,6 +4,7 @@
 #include "rsm_test.h"
 #include "noise.h"
 #include "marks.h"
+#include "proc.h"
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -574,41 +575,20 @@ TEST_F(ring, without_the_poller_each_put_that_finds_the_ring_idle_makes_a_system
 	EXPECT_LE(400, n);
 }
 
-/* Returns 1 if fdinfo shows that the poller is awake, 0 if it sleeps, or -1 without a poller. */
-static int poller_awake(void)
+/* The library opens /dev/rsm once. */
+static long awake(void)
 {
-	char path[64], line[256], target[64];
-	int fd, awake = -1;
-	ssize_t n;
-	FILE *f;
-
-	for (fd = 0; fd < 64 && awake < 0; fd++) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		n = readlink(path, target, sizeof(target));
-		if (n != 8 || memcmp(target, "/dev/rsm", 8))
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-		f = fopen(path, "r");
-		while (f && fgets(line, sizeof(line), f))
-			sscanf(line, "poller: thread=%*d idle_us=%*d awake=%d", &awake);
-		if (f)
-			fclose(f);
-	}
-	return awake;
+	return poller_awake(device_fd("/dev/rsm"));
 }
 
-static int poller_is(int awake)
+static int falls_asleep(void)
 {
-	int i;
-
-	for (i = 0; i < 500 && poller_awake() != awake; i++)
-		usleep(10000);
-	return poller_awake() == awake;
+	return poller_is(device_fd("/dev/rsm"), 0, R_WAIT_MS);
 }
 
 TEST_F(ring, without_RSM_POLLER_US_there_is_no_poller)
 {
-	EXPECT_EQ(-1, poller_awake());
+	EXPECT_EQ(-1, awake());
 }
 
 TEST_F(polled, it_sleeps_when_nobody_puts_and_wakes_for_a_put)
@@ -620,7 +600,7 @@ TEST_F(polled, it_sleeps_when_nobody_puts_and_wakes_for_a_put)
 	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	EXPECT_EQ(1, *(volatile uint64_t *)p.mem);
-	ASSERT_TRUE(poller_is(0));
+	ASSERT_TRUE(falls_asleep());
 	/* The sleeping poller has set NEED_KICK, so this put makes a system call. */
 	one = 2;
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
@@ -636,9 +616,9 @@ TEST_F(polled, a_put_wakes_it)
 
 	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
-	ASSERT_TRUE(poller_is(0));
+	ASSERT_TRUE(falls_asleep());
 	/* On a busy machine the poller may sleep again before the check, so try several times. */
-	for (i = 0; i < 20 && poller_awake() != 1; i++)
+	for (i = 0; i < 20 && awake() != 1; i++)
 		ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
 	EXPECT_GT(20, i);
 	r_close(&p);
@@ -650,9 +630,9 @@ TEST_F(polled, it_begins_with_the_first_transfer)
 	struct r_pair p;
 
 	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
-	EXPECT_EQ(-1, poller_awake());
+	EXPECT_EQ(-1, awake());
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
-	EXPECT_TRUE(poller_is(0));
+	EXPECT_TRUE(falls_asleep());
 	r_close(&p);
 }
 
@@ -664,7 +644,7 @@ TEST_F(polled, a_value_that_is_none_is_left_alone)
 	ASSERT_EQ(0, setenv("RSM_POLLER_US", "0x10", 1));
 	ASSERT_EQ(RSM_SUCCESS, r_pair(&p));
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_import_put64(p.imp, 0, &one, 1));
-	EXPECT_EQ(-1, poller_awake());
+	EXPECT_EQ(-1, awake());
 	r_close(&p);
 }
 

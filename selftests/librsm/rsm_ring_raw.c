@@ -741,31 +741,6 @@ TEST_F(raw, a_child_can_be_no_poller)
 	EXPECT_EQ(0, status);
 }
 
-/* Returns 1 if fdinfo shows that the poller is awake, 0 if it sleeps, or -1 without a poller. */
-static int poller_awake(int fd)
-{
-	char path[64], line[256];
-	int awake = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "poller: thread=%*d idle_us=%*d awake=%d", &awake);
-	if (f)
-		fclose(f);
-	return awake;
-}
-
-static int poller_is(int fd, int awake)
-{
-	uint64_t end = now_ms() + R_WAIT_MS;
-
-	while (poller_awake(fd) != awake && now_ms() < end)
-		usleep(1000);
-	return poller_awake(fd) == awake;
-}
-
 TEST_F(raw, there_is_one_poller_at_a_time)
 {
 	pthread_t t;
@@ -773,7 +748,7 @@ TEST_F(raw, there_is_one_poller_at_a_time)
 
 	ASSERT_EQ(0, poller_set(self->fd, 1000));
 	ASSERT_EQ(0, pthread_create(&t, NULL, poller_thread, &self->fd));
-	ASSERT_TRUE(poller_is(self->fd, 0));
+	ASSERT_TRUE(poller_is(self->fd, 0, R_WAIT_MS));
 	EXPECT_EQ(-EBUSY, poller_run(self->fd));
 	ASSERT_EQ(0, poller_set(self->fd, 0));
 	ASSERT_EQ(0, pthread_join(t, &ret));
@@ -834,7 +809,7 @@ TEST_F(raw, a_ring_asks_for_kicks_while_the_poller_sleeps_and_only_then)
 	ASSERT_EQ(0, pthread_create(&t, NULL, poller_thread, &self->fd));
 	EXPECT_TRUE(ring_is_watched(&self->r));
 	EXPECT_TRUE(ring_asks(&self->r, DAT_RSM_NEED_KICK));
-	EXPECT_TRUE(poller_is(self->fd, 0));
+	EXPECT_TRUE(poller_is(self->fd, 0, R_WAIT_MS));
 	ASSERT_EQ(0, poller_set(self->fd, 0));
 	ASSERT_EQ(0, pthread_join(t, NULL));
 }

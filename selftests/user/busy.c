@@ -18,6 +18,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "proc.h"
 #include "clock.h"
 
 #define LONG_US		DAT_MAX_SPIN_US
@@ -35,21 +36,10 @@ static int busy_poll(const struct t_evd *evd, uint32_t spin_us)
 /* Returns the number after @what in the EVD's line of fdinfo, or -1. */
 static long evd_says(const struct t_evd *evd, const char *what)
 {
-	char path[64], line[512], want[32], *at;
-	long n = -1;
-	FILE *info;
+	char line[32];
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", evd->f->fd);
-	snprintf(want, sizeof(want), "evd:\tid=%u ", evd->id);
-	info = fopen(path, "r");
-	while (info && fgets(line, sizeof(line), info)) {
-		at = strstr(line, what);
-		if (!strncmp(line, want, strlen(want)) && at)
-			n = atol(at + strlen(what));
-	}
-	if (info)
-		fclose(info);
-	return n;
+	snprintf(line, sizeof(line), "evd:\tid=%u ", evd->id);
+	return fdinfo_number(evd->f->fd, line, what);
 }
 
 /*

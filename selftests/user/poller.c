@@ -17,6 +17,7 @@
 #include "kselftest_harness.h"
 #include "adapter.h"
 #include "dat_test.h"
+#include "proc.h"
 
 #define LONG_US		DAT_MAX_POLLER_IDLE_US	/* parks only if the host is slow */
 #define SHORT_US	1000
@@ -91,35 +92,10 @@ FIXTURE_TEARDOWN(poller)
 	t_pair_close(&self->p);
 }
 
-/* Returns the number after @what in the poller's line of fdinfo, or -1 without a poller. */
-static long poller_says(struct t_file *f, const char *what)
+/* Returns the thread id of the poller from fdinfo, or -1 without a poller. */
+static long poller_tid(const struct t_file *f)
 {
-	char path[64], line[512], *at;
-	long n = -1;
-	FILE *info;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", f->fd);
-	info = fopen(path, "r");
-	while (info && fgets(line, sizeof(line), info)) {
-		at = strstr(line, what);
-		if (!strncmp(line, "poller:", 7) && at)
-			n = atol(at + strlen(what));
-	}
-	if (info)
-		fclose(info);
-	return n;
-}
-
-static int await_awake(struct t_file *f, long awake)
-{
-	int ms;
-
-	for (ms = 0; ms < T_WAIT_MS; ms++) {
-		if (poller_says(f, "awake=") == awake)
-			return 1;
-		usleep(1000);
-	}
-	return 0;
+	return fdinfo_number(f->fd, "poller:", "thread=");
 }
 
 /*
@@ -145,7 +121,7 @@ static int start_poller(struct t_file *f)
 
 	if (ret)
 		return ret;
-	return await_awake(f, 1) ? 0 : -ETIMEDOUT;
+	return poller_is(f->fd, 1, T_WAIT_MS) ? 0 : -ETIMEDOUT;
 }
 
 /*
@@ -163,7 +139,7 @@ static int poller_names_itself(void)
 	 * In the new namespace the process has id 1 and the poller thread id 2.  Outside of the
 	 * namespace the ids are larger.
 	 */
-	if (getpid() != 1 || poller_says(&f, "thread=") != 2)
+	if (getpid() != 1 || poller_tid(&f) != 2)
 		ret = 2;
 	set_poller(&f, 0);
 	poller_returns();
@@ -193,8 +169,8 @@ static void push(struct t_queue *q)
 	 * On a slow host the poller may have parked.  Wait until the kick has woken the poller, so
 	 * that the next entries need no kicks.
 	 */
-	if (!poller_says(q->f, "awake="))
-		await_awake(q->f, 1);
+	if (!poller_awake(q->f->fd))
+		poller_is(q->f->fd, 1, T_WAIT_MS);
 }
 
 static void push_send(struct t_pair *p, int from, uint64_t cookie)
@@ -285,7 +261,7 @@ TEST_F_TIMEOUT(poller, a_watched_queue_does_not_need_kicks, 60)
 			asked |= p->ep[0].rq.status->flags & DAT_QUEUE_NEED_KICK;
 		}
 		/* Retry if the poller parked before the flags were read. */
-		if (!asked || poller_says(&p->f, "awake=") == 1)
+		if (!asked || poller_awake(p->f.fd) == 1)
 			break;
 	}
 	EXPECT_EQ(0, asked);
@@ -297,7 +273,7 @@ TEST_F_TIMEOUT(poller, idle_it_parks_and_every_queue_asks_for_kicks_again, 60)
 
 	ASSERT_EQ(0, start_poller(&p->f));
 	ASSERT_EQ(0, message(p, 1));
-	ASSERT_EQ(1, await_awake(&p->f, 0));
+	ASSERT_EQ(1, poller_is(p->f.fd, 0, T_WAIT_MS));
 	EXPECT_EQ(1, await_asking(&p->ep[1].sq));
 	EXPECT_EQ(1, await_asking(&p->ep[0].rq));
 }
@@ -308,11 +284,11 @@ TEST_F_TIMEOUT(poller, a_kick_wakes_it, 60)
 	uint64_t n;
 
 	ASSERT_EQ(0, have_poller(&p->f, SHORT_US));
-	ASSERT_EQ(1, await_awake(&p->f, 0));
+	ASSERT_EQ(1, poller_is(p->f.fd, 0, T_WAIT_MS));
 	ASSERT_EQ(0, start_poller(&p->f));
-	ASSERT_EQ(1, await_awake(&p->f, 0));
+	ASSERT_EQ(1, poller_is(p->f.fd, 0, T_WAIT_MS));
 	ASSERT_EQ(0, t_kick(&p->f));
-	EXPECT_EQ(1, await_awake(&p->f, 1));
+	EXPECT_EQ(1, poller_is(p->f.fd, 1, T_WAIT_MS));
 	kicks = 0;
 	for (n = 0; n < 100; n++)
 		ASSERT_EQ(0, message(p, n));
@@ -350,7 +326,7 @@ TEST_F_TIMEOUT(poller, ended_it_leaves_queues_that_ask_for_kicks, 60)
 	ASSERT_EQ(0, message(p, 1));
 	ASSERT_EQ(0, set_poller(&p->f, 0));
 	EXPECT_EQ(0, poller_returns());
-	EXPECT_EQ(-1, poller_says(&p->f, "thread="));
+	EXPECT_EQ(-1, poller_tid(&p->f));
 	EXPECT_TRUE(p->ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK);
 	/* Disabling the poller succeeds even if no poller is running. */
 	EXPECT_EQ(0, set_poller(&p->f, 0));
@@ -437,7 +413,7 @@ TEST_F(poller, what_it_cannot_be_is_refused)
 TEST_F(poller, none_runs_before_it_may)
 {
 	EXPECT_EQ(0, run_poller(&self->p.f));
-	EXPECT_EQ(-1, poller_says(&self->p.f, "thread="));
+	EXPECT_EQ(-1, poller_tid(&self->p.f));
 }
 
 TEST_F(poller, there_is_one_at_a_time)
@@ -453,7 +429,7 @@ TEST_F(poller, it_is_the_calling_thread)
 	char path[64];
 
 	ASSERT_EQ(0, start_poller(&self->p.f));
-	snprintf(path, sizeof(path), "/proc/self/task/%ld", poller_says(&self->p.f, "thread="));
+	snprintf(path, sizeof(path), "/proc/self/task/%ld", poller_tid(&self->p.f));
 	EXPECT_EQ(0, access(path, F_OK));
 }
 
@@ -471,7 +447,7 @@ TEST_F_TIMEOUT(poller, a_signal_ends_it_awake_and_parked, 60)
 	sigaction(SIGUSR1, &action, NULL);
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, have_poller(&p->f, idle[i]));
-		ASSERT_EQ(1, await_awake(&p->f, 1 - i));
+		ASSERT_EQ(1, poller_is(p->f.fd, 1 - i, T_WAIT_MS));
 		ASSERT_EQ(0, pthread_kill(thread, SIGUSR1));
 		EXPECT_EQ(-EINTR, poller_returns());
 		EXPECT_TRUE(p->ep[1].sq.status->flags & DAT_QUEUE_NEED_KICK);
@@ -487,7 +463,7 @@ TEST_F(poller, after_IA_CLOSE_there_is_none)
 	ASSERT_EQ(0, start_poller(f));
 	ASSERT_EQ(0, t_ioctl(f->fd, DAT_IOC_IA_CLOSE, &arg));
 	EXPECT_EQ(-ENODEV, poller_returns());
-	EXPECT_EQ(-1, poller_says(f, "thread="));
+	EXPECT_EQ(-1, poller_tid(f));
 	EXPECT_EQ(-ENODEV, set_poller(f, LONG_US));
 	EXPECT_EQ(-ENODEV, run_poller(f));
 }
@@ -498,7 +474,7 @@ TEST_F(poller, IA_CLOSE_sends_one_that_is_parked_home)
 	struct t_file *f = &self->p.f;
 
 	ASSERT_EQ(0, have_poller(f, SHORT_US));
-	ASSERT_EQ(1, await_awake(f, 0));
+	ASSERT_EQ(1, poller_is(f->fd, 0, T_WAIT_MS));
 	ASSERT_EQ(0, t_ioctl(f->fd, DAT_IOC_IA_CLOSE, &arg));
 	EXPECT_EQ(-ENODEV, poller_returns());
 }
@@ -596,7 +572,7 @@ TEST_F_TIMEOUT(poller, it_ends_with_a_process_that_is_killed, 60)
 		has_thread = 0;
 		if (t_open(&p.f) || start_poller(&p.f))
 			_exit(1);
-		pid = poller_says(&p.f, "thread=");
+		pid = poller_tid(&p.f);
 		write(told[1], &pid, sizeof(pid));
 		pause();
 	}
