@@ -207,9 +207,9 @@ TEST_F(trace, formats_of_rsm_have_numbers_for_all_names)
 {
 	int events;
 
-	EXPECT_EQ(0, trace_unnumbered("dat_rsm", "RSM_", &events));
-	if (!events)
+	if (access("/sys/module/dat_rsm", F_OK))
 		SKIP(return, "dat_rsm is not loaded");
+	EXPECT_EQ(0, trace_unnumbered("dat_rsm", "RSM_", &events));
 	EXPECT_LE(7, events);
 }
 
