@@ -192,7 +192,32 @@ static int differences(struct flow *flow, const char *name)
 
 /* --- the peer on verbs, a process of its own ------------------------------------ */
 
-/* Write to @ready when the server listens.  Then accept a connection, and take its messages. */
+/* Accept a connection, take its messages, and end it when the other end does.  Returns 0 or -1. */
+static int serve_one(struct rdma_cm_id *listener)
+{
+	struct rdma_conn_param param = { .rnr_retry_count = 7 };
+	struct rdma_cm_id *id;
+	struct pollfd end;
+	struct ibv_mr *mr;
+	char in[MSG];
+	int i;
+
+	if (rdma_get_request(listener, &id))
+		return -1;
+	mr = rdma_reg_msgs(id, in, MSG);
+	for (i = 0; mr && i <= RUNS; i++)
+		if (rdma_post_recv(id, NULL, in, MSG, mr))
+			return -1;
+	if (!mr || rdma_accept(id, &param))
+		return -1;
+	end = (struct pollfd) { .fd = id->channel->fd, .events = POLLIN };
+	if (poll(&end, 1, -1) != 1 || rdma_disconnect(id) || rdma_dereg_mr(mr))
+		return -1;
+	rdma_destroy_ep(id);
+	return 0;
+}
+
+/* Write to @ready when the server listens.  Then serve one connection after the other. */
 static int verbs_server(const char *host, int ready)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP, .ai_flags = RAI_PASSIVE };
@@ -200,12 +225,9 @@ static int verbs_server(const char *host, int ready)
 		.cap = { .max_send_wr = 1, .max_recv_wr = RUNS + 1, .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
-	struct rdma_conn_param param = { .rnr_retry_count = 7 };
-	struct rdma_cm_id *listener, *id;
+	struct rdma_cm_id *listener;
 	struct rdma_addrinfo *res;
-	char service[8], in[MSG];
-	struct ibv_mr *mr;
-	int i;
+	char service[8];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	snprintf(service, sizeof(service), "%d", VERBS_QUAL);
@@ -213,16 +235,9 @@ static int verbs_server(const char *host, int ready)
 	    rdma_create_ep(&listener, res, NULL, &attr) || rdma_listen(listener, 1))
 		return 1;
 	write(ready, "y", 1);
-	if (rdma_get_request(listener, &id))
-		return 1;
-	mr = rdma_reg_msgs(id, in, MSG);
-	for (i = 0; mr && i <= RUNS; i++)
-		if (rdma_post_recv(id, NULL, in, MSG, mr))
-			return 1;
-	if (!mr || rdma_accept(id, &param))
-		return 1;
-	pause();
-	return 0;
+	while (!serve_one(listener))
+		;
+	return 1;
 }
 
 FIXTURE(flow) {
@@ -285,6 +300,15 @@ static DAT_EVENT_NUMBER connected(struct a_pair *p)
 	return poll_event(p->evd[0]);
 }
 
+/* Disconnect, and make the endpoint ready for another connect. */
+static DAT_RETURN disconnected(struct a_pair *p)
+{
+	if (dat_ep_disconnect(p->ep[0], DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS ||
+	    poll_event(p->evd[0]) != DAT_CONNECTION_EVENT_DISCONNECTED)
+		return DAT_INVALID_STATE;
+	return dat_ep_reset(p->ep[0]);
+}
+
 static DAT_EVENT_NUMBER sent(struct a_pair *p)
 {
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, MSG);
@@ -296,11 +320,16 @@ static DAT_EVENT_NUMBER sent(struct a_pair *p)
 
 TEST_F(flow, a_connect_crosses_the_listed_files)
 {
+	int i;
+
 	if (self->traced)
 		SKIP(return, "the kernel has no function tracer");
-	run_begin();
-	ASSERT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, connected(&self->p));
-	run_end(self->flow);
+	for (i = 0; i < RUNS; i++) {
+		run_begin();
+		ASSERT_EQ(DAT_CONNECTION_EVENT_ESTABLISHED, connected(&self->p));
+		run_end(self->flow);
+		ASSERT_EQ(DAT_SUCCESS, disconnected(&self->p));
+	}
 	EXPECT_EQ(0, differences(self->flow, "connect"));
 }
 
