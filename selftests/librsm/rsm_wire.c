@@ -25,7 +25,7 @@
 #define STRANGERS	6000
 #define FLOOD_MS	30000	/* time limit; a slow machine connects fewer peers */
 #define REFUSALS	3000
-#define REFUSALS_MS	10000	/* time limit; a slow machine refuses fewer */
+#define REFUSALS_MS	5000	/* time limit; a slow machine refuses fewer */
 #define REFUSALS_LEAST	200
 #define LINES		20	/* of the log, for all of these */
 #define CROWD		60	/* requests of one node, all at once */
