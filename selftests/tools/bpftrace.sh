@@ -32,6 +32,12 @@ skip() {
 	exit 4
 }
 
+# scripts/deps installs it for the tests in the virtual machine.
+no_bpftrace() {
+	[ -z "${DAT_VM:-}" ] || { echo "# bpftrace is missing: scripts/deps"; exit 1; }
+	skip "bpftrace is missing: apt-get install bpftrace"
+}
+
 # Print the commands of the page, each followed by a NUL.  A command is in a block that is indented
 # by four blanks, and ends with a quote.
 commands() {
@@ -108,9 +114,10 @@ prints() {
 }
 
 echo "TAP version 13"
-program=$(type -P bpftrace) || skip "bpftrace is missing: apt-get install bpftrace"
+program=$(type -P bpftrace) || no_bpftrace
 [ -d /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing 2>/dev/null
-[ -d /sys/kernel/tracing/events/dat ] || skip "this kernel has no tracepoints, or dat is not loaded"
+[ -d /sys/kernel/tracing/events ] || skip "this kernel has no tracepoints"
+[ -d /sys/module/dat ] || skip "dat is not loaded"
 timeout 200 "$program" -e 'BEGIN { exit(); }' >"$tmp/out" 2>&1 ||
 	skip "this kernel does not let bpftrace run: $(grep -m 1 . "$tmp/out")"
 "$bin/dat-perf" --keep --port $port >/dev/null 2>"$tmp/server" &
