@@ -187,25 +187,6 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 	return 0;
 }
 
-/* Converts an error of a kDAPL call to an errno of rsm/error.c. */
-int rsm_dat_error(DAT_RETURN rc)
-{
-	switch (DAT_GET_TYPE(rc)) {
-	case DAT_PROVIDER_NOT_FOUND:
-	case DAT_MODEL_NOT_SUPPORTED:
-	case DAT_INTERNAL_ERROR:
-		return -ENODEV;
-	case DAT_INSUFFICIENT_RESOURCES:
-		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_MEMORY)
-			return -ENOMEM;
-		/* The adapter has no address, or has been removed. */
-		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_DEVICE)
-			return -ENODEV;
-		break;
-	}
-	return -ENOSPC;
-}
-
 static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 {
 	struct kdat_ia_traits traits;

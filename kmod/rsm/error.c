@@ -73,3 +73,21 @@ int rsm_error_of_wire(__be32 code)
 			return -errors[i].err;
 	return -EHOSTUNREACH;
 }
+
+int rsm_dat_error(DAT_RETURN rc)
+{
+	switch (DAT_GET_TYPE(rc)) {
+	case DAT_PROVIDER_NOT_FOUND:
+	case DAT_MODEL_NOT_SUPPORTED:
+	case DAT_INTERNAL_ERROR:
+		return -ENODEV;
+	case DAT_INSUFFICIENT_RESOURCES:
+		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_MEMORY)
+			return -ENOMEM;
+		/* The adapter has no address, or has been removed. */
+		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_DEVICE)
+			return -ENODEV;
+		break;
+	}
+	return -ENOSPC;
+}

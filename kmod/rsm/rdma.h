@@ -129,6 +129,20 @@ struct rsm_ctlr {
 	u32			next_conn;	/* start of the search for a free id */
 };
 
+/* rsm/error.c */
+
+/* Converts an error of a kDAPL call to an errno of rsm/error.c. */
+int rsm_dat_error(DAT_RETURN rc);
+
+/* Converts 0 or an errno to the error in an answer or a GRANT. */
+__be32 rsm_error_to_wire(int err);
+
+/*
+ * Converts a nonzero error that a peer has sent to an errno.  The peer may send any value.  A value
+ * that no exporter sends becomes -EHOSTUNREACH.
+ */
+int rsm_error_of_wire(__be32 code);
+
 /* rsm/ctlr.c, rsm/node.c */
 
 /*
@@ -143,19 +157,6 @@ int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
  * connections.  Context: may sleep; not in an upcall of the adapter.
  */
 void rsm_ctlr_put(struct rsm_ctlr *ctlr);
-
-int rsm_dat_error(DAT_RETURN rc);
-
-/* rsm/error.c */
-
-/* Converts 0 or an errno to the error in an answer or a GRANT. */
-__be32 rsm_error_to_wire(int err);
-
-/*
- * Converts a nonzero error that a peer has sent to an errno.  The peer may send any value.  A value
- * that no exporter sends becomes -EHOSTUNREACH.
- */
-int rsm_error_of_wire(__be32 code);
 
 /*
  * Looks up the address, without port, of node @id at an adapter.  The local node has the address of
