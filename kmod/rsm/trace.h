@@ -12,9 +12,9 @@
 #include "rsm/rdma.h"
 
 /*
- * Names of values; see core/trace.h.  An error has an errno as number and a name of enum
- * dat_rsm_err.  An errno is a macro, so the format files contain the number without
- * TRACE_DEFINE_ENUM().
+ * Names of values; see core/trace.h.  An error has an errno as number.  Its name is that of the
+ * code in rsm/error.c, or that of the errno if the errno has no code.  An errno is a macro, so the
+ * format files contain the number without TRACE_DEFINE_ENUM().
  */
 #define RSM_ERR_NAMES	\
 	EM(0, "OK") \
@@ -24,7 +24,12 @@
 	EM(EALREADY, "ALREADY_PUBLISHED") \
 	EM(ENOENT, "NOT_PUBLISHED") \
 	EM(ENONET, "NOT_PUBLISHED_TO_NODE") \
+	EM(EPERM, "NOT_CREATOR") \
+	EM(EBADR, "BAD_SGIO") \
+	EM(ESTALE, "BAD_LOCALMEM") \
 	EM(EFAULT, "BAD_ADDR") \
+	EM(EDOM, "BAD_ALIGNMENT") \
+	EM(ERANGE, "BAD_OFFSET") \
 	EM(EMSGSIZE, "BAD_LENGTH") \
 	EM(EBADE, "BAD_ACL") \
 	EM(EADDRNOTAVAIL, "RESERVED_SEGID") \
@@ -43,6 +48,10 @@
 	EM(EBADMSG, "BAD_ENTRY") \
 	EM(EOVERFLOW, "BAD_TAIL") \
 	EM(ENOTCONN, "NOT_CONNECTED") \
+	EM(EINVAL, "EINVAL") \
+	EM(E2BIG, "E2BIG") \
+	EM(EOPNOTSUPP, "EOPNOTSUPP") \
+	EM(ERESTARTNOHAND, "ERESTARTNOHAND") \
 	EMe(EIO, "TRANSFER_FAILED")
 
 #define RSM_CONN_STATE_NAMES	\
