@@ -18,15 +18,42 @@
 
 #define KEY_NAME	"rsm:cluster"
 
-/* Names of the reasons, in the order of enum rsm_why. */
-static const struct trace_print_flags why_names[] = { RSM_WHY_NAMES };
+#undef EM
+#undef EMe
+#define EM(why, name) \
+	[why] = name,
+#define EMe(why, name) \
+	[why] = name
+
+/* Names of enum rsm_why, by the value. */
+static const char * const why_names[] = { RSM_WHY_NAMES };
+
+static_assert(ARRAY_SIZE(why_names) == RSM_NR_WHYS);
+
+/* Each reason has a limit of its own, so that a flood of one reason does not hide the others. */
+static struct ratelimit_state log_limits[RSM_NR_WHYS] = {
+	[0 ... RSM_NR_WHYS - 1] = RATELIMIT_STATE_INIT(log_limits, 60 * HZ, 10),
+};
+
+/* The kernel's log names this function when it tells how many lines were suppressed. */
+static bool handshake_log_allowed(enum rsm_why why)
+{
+	return __ratelimit(&log_limits[why]);
+}
 
 void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err)
 {
 	trace_rsm_handshake(peer, why, err);
-	if (why >= RSM_WHY_GREETING)
-		dat_log("no handshake with %s %pISc: %s",
-			peer->exports ? "exporter" : "importer", &peer->addr, why_names[why].name);
+	if (why < RSM_WHY_GREETING || !handshake_log_allowed(why))
+		return;
+	if (peer->addr.ss_family)
+		pr_warn(KBUILD_MODNAME ": no handshake with %s %pISc: %s\n",
+			peer->exports ? "exporter" : "importer", &peer->addr, why_names[why]);
+	else if (peer->exports)
+		pr_warn(KBUILD_MODNAME ": no handshake with exporter node %u: %s\n", peer->node,
+			why_names[why]);
+	else
+		pr_warn(KBUILD_MODNAME ": no handshake with any importer: %s\n", why_names[why]);
 }
 
 static const char importer_label[16] = "RSM 2 importer";

@@ -215,7 +215,8 @@ enum rsm_why {
 	RSM_WHY_KEY,		/* the peer's HMAC is wrong */
 	RSM_WHY_CONF,		/* the exporter answers with BAD_CONF */
 	RSM_WHY_SILENT,		/* no PROOF or GRANT has arrived in time */
-	RSM_WHY_MESSAGE,	/* a malformed message */
+	RSM_WHY_MESSAGE,	/* a malformed message, or a second proof */
+	RSM_NR_WHYS
 };
 
 /* States of a connection, in the order in which a connection passes through them. */

@@ -28,6 +28,7 @@
 #define REFUSALS_MS	5000	/* time limit; a slow machine refuses fewer */
 #define REFUSALS_LEAST	200
 #define LINES		20	/* of the log, for all of these */
+#define LOG_MS		70000	/* longer than the interval of the log's limit */
 #define CROWD		60	/* requests of one node, all at once */
 #define CROWD_MS	5000	/* time for answers; a busy machine drops some of the requests */
 #define NODE_PLACES	14	/* of importers of one node that have proven nothing */
@@ -155,20 +156,33 @@ TEST_F(wire, a_greeting_from_a_port_of_kernels_is_heard)
 	EXPECT_EQ(1, a.replies);
 }
 
+/*
+ * The refusals do not hide a refusal for another reason, which has lines of its own.  If another
+ * test has just used the lines of the first reason, repeat the flood until the log has a line.
+ */
 TEST_F_TIMEOUT(wire, refusals_without_end_leave_few_lines_in_the_log, 120)
 {
+	uint64_t end = now_ms() + LOG_MS;
 	struct roce_answers a = { 0 };
-	int klog = klog_open(), ret;
+	int klog = klog_open(), lines, ret;
 
 	ASSERT_LE(0, klog);
 	self->ask.port = PORT_PROCESS;
 	memcpy(self->ask.pd, &self->g, sizeof(self->g));
-	ret = roce_flood(&self->peer, &self->ask, REFUSALS, REFUSALS_MS, &a);
-	EXPECT_TRUE(!ret || ret == -ETIMEDOUT);
-	TH_LOG("%u refusals", a.rejects);
-	EXPECT_LE(REFUSALS_LEAST, a.rejects);
-	/* Also counts the lines that say how many lines were left out. */
-	EXPECT_GE(LINES, klog_count(klog, "handshake"));
+	do {
+		ret = roce_flood(&self->peer, &self->ask, REFUSALS, REFUSALS_MS, &a);
+		ASSERT_TRUE(!ret || ret == -ETIMEDOUT);
+		TH_LOG("%u refusals", a.rejects);
+		ASSERT_LE(REFUSALS_LEAST, a.rejects);
+		/* Also counts the lines that say how many lines were left out. */
+		lines = klog_count(klog, "handshake");
+	} while (!lines && now_ms() < end);
+	EXPECT_LE(1, lines);
+	EXPECT_GE(LINES, lines);
+	self->ask.port = PORT_KERNEL;
+	self->g.to = htobe32(NODE_UNKNOWN);
+	ASSERT_TRUE(greet(self, &a));
+	EXPECT_EQ(1, klog_count(klog, "it asks for another node"));
 	close(klog);
 }
 
