@@ -82,8 +82,8 @@ static const struct user_key_payload *key_payload(const struct key *key)
 
 /*
  * Computes the HMAC of @t with @key, and stores it in @mac.  May sleep.  Fails with -ENOPKG if this
- * kernel has no hmac(sha256); with -ENOKEY if key_payload() finds no payload; or with an error of
- * key_validate() or of the crypto API.
+ * kernel has no hmac(sha256); with -ENOKEY if the key is revoked, expired, invalidated or too
+ * short; or with an error of the crypto API.
  */
 static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
 {
@@ -91,9 +91,8 @@ static int key_digest(struct key *key, const struct rsm_transcript *t, u8 *mac)
 	struct crypto_shash *tfm;
 	int ret;
 
-	ret = key_validate(key);
-	if (ret)
-		return ret;
+	if (key_validate(key))
+		return -ENOKEY;
 	tfm = crypto_alloc_shash("hmac(sha256)", 0, 0);
 	if (IS_ERR(tfm)) {
 		ret = PTR_ERR(tfm);
@@ -123,6 +122,33 @@ int rsm_auth_ready(struct rsm_node *node)
 	return good ? 0 : -EKEYREJECTED;
 }
 
+/* Converts an error of key_digest() or auth_check() to an errno of rsm/error.c. */
+static int auth_error(int err)
+{
+	switch (err) {
+	case -ENOKEY:
+	case -EKEYREJECTED:
+		return -EKEYREJECTED;
+	case -ENOMEM:
+		return -ENOMEM;
+	default:
+		return -ENOSPC;
+	}
+}
+
+/* Returns the reason for an error of auth_mac() or auth_check(). */
+static enum rsm_why auth_why(int err)
+{
+	switch (err) {
+	case -ENOKEY:
+		return RSM_WHY_NO_KEY;
+	case -EKEYREJECTED:
+		return RSM_WHY_KEY;
+	default:
+		return RSM_WHY_REFUSED;
+	}
+}
+
 /*
  * Checks the type, the name and the length of @key.  Also computes an HMAC, so that a kernel
  * without hmac(sha256) refuses the key with -ENOPKG.
@@ -131,23 +157,12 @@ static int key_check(struct key *key)
 {
 	static const struct rsm_transcript nothing;
 	u8 mac[RSM_MAC];
+	int ret;
 
 	if (key->type != &key_type_logon || strcmp(key->description, KEY_NAME))
 		return -EKEYREJECTED;
-	switch (key_digest(key, &nothing, mac)) {
-	case 0:
-		return 0;
-	case -ENOPKG:
-		return -ENOPKG;
-	case -ENOMEM:
-		return -ENOMEM;
-	case -ENOKEY:
-	case -EKEYEXPIRED:
-	case -EKEYREVOKED:
-		return -EKEYREJECTED;
-	default:
-		return -ENOSPC;
-	}
+	ret = key_digest(key, &nothing, mac);
+	return !ret || ret == -ENOPKG ? ret : auth_error(ret);
 }
 
 int rsm_auth_set_key(struct rsm_node *node, s32 serial)
@@ -194,16 +209,16 @@ bool rsm_auth_link(struct rsm_conn *conn)
 
 /*
  * Computes the HMAC of the importer or the exporter over the messages that the handshake has
- * exchanged so far.  Returns false if the node has no valid key.
+ * exchanged so far.  Returns -ENOKEY if the node has no key, or an error of key_digest().
  */
-static bool auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
+static int auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
 {
 	struct key *key = node_key(conn->ctlr->node);
 	struct rsm_transcript t = conn->transcript;
-	bool made;
+	int ret;
 
 	if (!key)
-		return false;
+		return -ENOKEY;
 	memcpy(t.label, importer ? importer_label : exporter_label, sizeof(t.label));
 	if (importer) {
 		memset(&t.proof.mac, 0, sizeof(t.proof.mac));
@@ -212,21 +227,28 @@ static bool auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
 	} else {
 		memset(&t.grant.mac, 0, sizeof(t.grant.mac));
 	}
-	made = !key_digest(key, &t, mac);
+	ret = key_digest(key, &t, mac);
 	key_put(key);
-	return made;
+	return ret;
 }
 
-static bool auth_good(struct rsm_conn *conn, bool importer, const u8 *mac)
+/* Returns 0; -EKEYREJECTED if @mac is not the HMAC of auth_mac(); or an error of auth_mac(). */
+static int auth_check(struct rsm_conn *conn, bool importer, const u8 *mac)
 {
 	u8 own[RSM_MAC];
+	int ret;
 
-	return conn->trusts || (auth_mac(conn, importer, own) && !crypto_memneq(own, mac, RSM_MAC));
+	if (conn->trusts)
+		return 0;
+	ret = auth_mac(conn, importer, own);
+	if (ret)
+		return ret;
+	return crypto_memneq(own, mac, RSM_MAC) ? -EKEYREJECTED : 0;
 }
 
-static bool auth_sign(struct rsm_conn *conn, bool importer, u8 *mac)
+static int auth_sign(struct rsm_conn *conn, bool importer, u8 *mac)
 {
-	return conn->trusts || auth_mac(conn, importer, mac);
+	return conn->trusts ? 0 : auth_mac(conn, importer, mac);
 }
 
 void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm)
@@ -257,9 +279,10 @@ void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm)
 void rsm_auth_prove(struct rsm_conn *conn)
 {
 	struct rsm_proof *p = &conn->transcript.proof;
+	int ret = auth_sign(conn, true, p->mac);
 
-	if (!auth_sign(conn, true, p->mac)) {
-		rsm_conn_lost(conn, RSM_WHY_NO_KEY, -EKEYREJECTED);
+	if (ret) {
+		rsm_conn_lost(conn, auth_why(ret), auth_error(ret));
 		return;
 	}
 	spin_lock_bh(&conn->lock);
@@ -285,13 +308,16 @@ void rsm_auth_prove_again(struct rsm_conn *conn)
  */
 static void auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant, const __be32 *owner)
 {
-	int err;
+	int ret, err;
 
 	conn->transcript.grant = *grant;
 	conn->transcript.owner = owner ? *owner : 0;
-	if (!auth_good(conn, false, grant->mac)) {
+	ret = auth_check(conn, false, grant->mac);
+	if (ret == -EKEYREJECTED && grant->err) {
 		/* An exporter that refuses the importer's HMAC sends a GRANT without HMAC. */
-		rsm_conn_lost(conn, grant->err ? RSM_WHY_CONF : RSM_WHY_KEY, -EKEYREJECTED);
+		rsm_conn_lost(conn, RSM_WHY_CONF, ret);
+	} else if (ret) {
+		rsm_conn_lost(conn, auth_why(ret), auth_error(ret));
 	} else if (grant->err) {
 		err = rsm_error_of_wire(grant->err);
 		rsm_conn_lost(conn, rsm_why_refused(err), err);
@@ -334,23 +360,35 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 {
 	struct rsm_grant *grant = &conn->transcript.grant;
 	enum rsm_why why = RSM_WHY_REFUSED;
+	int ret;
 
 	/* The importer repeats its proof until the GRANT arrives. */
-	if (conn->proof_received)
-		return !memcmp(&conn->transcript.proof, proof, sizeof(*proof));
+	if (conn->proof_received) {
+		if (!memcmp(&conn->transcript.proof, proof, sizeof(*proof)))
+			return true;
+		rsm_conn_report(conn, RSM_WHY_MESSAGE, -ECONNABORTED);
+		return false;
+	}
 	WRITE_ONCE(conn->proof_received, true);
 	conn->transcript.proof = *proof;
 	*grant = (struct rsm_grant) {
 		.magic = cpu_to_be32(RSM_MAGIC), .type = RSM_MSG_GRANT,
 	};
-	if (!auth_good(conn, true, proof->mac)) {
-		grant->err = rsm_error_to_wire(-EKEYREJECTED);
-		why = RSM_WHY_KEY;
-	} else if (!conn->ops->proven(conn) || !auth_sign(conn, false, grant->mac)) {
-		return false;
+	ret = auth_check(conn, true, proof->mac);
+	if (ret) {
+		grant->err = rsm_error_to_wire(auth_error(ret));
+		why = auth_why(ret);
+	} else {
+		if (!conn->ops->proven(conn))
+			return false;
+		ret = auth_sign(conn, false, grant->mac);
+		if (ret) {
+			rsm_conn_report(conn, auth_why(ret), auth_error(ret));
+			return false;
+		}
 	}
 	if (grant->err)
-		rsm_handshake_end(&conn->peer, why, rsm_error_of_wire(grant->err));
+		rsm_conn_report(conn, why, rsm_error_of_wire(grant->err));
 	spin_lock_bh(&conn->lock);
 	/* If this side has hung up meanwhile, a GRANT would give the importer a dead connection. */
 	if (conn->state == RSM_CONN_LINKED) {
@@ -384,8 +422,8 @@ bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len)
 	if (!auth_valid(conn, msg, len)) {
 		if (conn->ops->importer)
 			rsm_conn_lost(conn, RSM_WHY_MESSAGE, -ECONNABORTED);
-		else if (READ_ONCE(conn->result))
-			rsm_handshake_end(&conn->peer, RSM_WHY_MESSAGE, -ECONNABORTED);
+		else
+			rsm_conn_report(conn, RSM_WHY_MESSAGE, -ECONNABORTED);
 		return false;
 	}
 	if (!conn->ops->importer)

@@ -78,11 +78,37 @@ static struct rsm_conn *conn_find(struct rsm_ctlr *ctlr, u32 id)
 	return conn;
 }
 
+/* Returns true if the caller must report the end of the handshake, false if it is reported. */
+static bool conn_must_report(struct rsm_conn *conn)
+{
+	bool first = !conn->reported;
+
+	lockdep_assert_held(&conn->lock);
+	conn->reported = true;
+	return first;
+}
+
+void rsm_conn_report(struct rsm_conn *conn, enum rsm_why why, int err)
+{
+	bool report;
+
+	spin_lock_bh(&conn->lock);
+	report = conn_must_report(conn);
+	spin_unlock_bh(&conn->lock);
+	if (report)
+		rsm_handshake_end(&conn->peer, why, err);
+}
+
 void rsm_conn_hang_up(struct rsm_conn *conn)
 {
+	bool report;
+
 	spin_lock_bh(&conn->lock);
 	conn_set_state(conn, RSM_CONN_DOWN);
+	report = conn_must_report(conn);
 	spin_unlock_bh(&conn->lock);
+	if (report)
+		rsm_handshake_end(&conn->peer, RSM_WHY_ENDED, -ECONNABORTED);
 	/* The handle of a freed endpoint is stale, and the call then fails without harm. */
 	kdat_ep_disconnect(READ_ONCE(conn->ep), DAT_CLOSE_ABRUPT_FLAG);
 }
@@ -124,7 +150,7 @@ static void conn_beat(struct work_struct *work)
 		queue_delayed_work(rsm_wq, &conn->beat, beat_period());
 	spin_unlock_bh(&conn->lock);
 	if (silent)
-		rsm_handshake_end(&conn->peer, RSM_WHY_SILENT, -ETIMEDOUT);
+		rsm_conn_report(conn, RSM_WHY_SILENT, -ETIMEDOUT);
 	if (stuck)
 		rsm_conn_hang_up(conn);
 }
@@ -334,7 +360,9 @@ void rsm_conn_up(struct rsm_conn *conn)
 	if (!conn_set_state(conn, RSM_CONN_UP))
 		return;
 	conn->result = 0;
-	rsm_handshake_end(&conn->peer, RSM_WHY_DONE, 0);
+	/* A success is traced but not logged, so the report is allowed under conn->lock. */
+	if (conn_must_report(conn))
+		rsm_handshake_end(&conn->peer, RSM_WHY_DONE, 0);
 	if (conn->ops->importer) {
 		conn->rkey = be32_to_cpu(grant->rkey);
 		conn->addr = be64_to_cpu(grant->addr);
@@ -375,19 +403,18 @@ static bool answer_good(const struct rsm_answer *a, DAT_COUNT len)
 
 void rsm_conn_lost(struct rsm_conn *conn, enum rsm_why why, int err)
 {
-	bool first;
+	bool first, report;
 
 	lockdep_assert_held(&conn->end_lock);
 	spin_lock_bh(&conn->lock);
 	first = conn_set_state(conn, RSM_CONN_LOST);
-	if (first && conn->result == -EINPROGRESS) {
+	if (first && conn->result == -EINPROGRESS)
 		conn->result = err;
-		/* An exporter has reported a failure already, and need not report a disconnect. */
-		if (conn->ops->importer)
-			rsm_handshake_end(&conn->peer, why, err);
-	}
+	report = conn_must_report(conn);
 	rsm_msg_rebind_done(conn);
 	spin_unlock_bh(&conn->lock);
+	if (report)
+		rsm_handshake_end(&conn->peer, why, err);
 	if (first)
 		conn->ops->lost(conn);
 }
@@ -509,9 +536,14 @@ static void conn_free_ep(struct rsm_conn *conn)
 
 void rsm_conn_end(struct rsm_conn *conn)
 {
+	bool report;
+
 	spin_lock_bh(&conn->lock);
 	conn_set_state(conn, RSM_CONN_LOST);
+	report = conn_must_report(conn);
 	spin_unlock_bh(&conn->lock);
+	if (report)
+		rsm_handshake_end(&conn->peer, RSM_WHY_ENDED, -ECONNABORTED);
 	cancel_delayed_work_sync(&conn->beat);
 	/* Taking end_lock waits for calls of conn->ops that are in progress. */
 	mutex_lock(&conn->end_lock);

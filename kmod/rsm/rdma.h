@@ -205,8 +205,10 @@ enum rsm_why {
 	RSM_WHY_DONE,
 	RSM_WHY_REFUSED,	/* the exporter refuses access, or lacks resources */
 	RSM_WHY_BUSY,		/* the exporter's lane is full; the importer asks again */
-	RSM_WHY_LEFT,		/* the exporter has disconnected; the importer asks again */
+	RSM_WHY_LEFT,		/* the peer has disconnected; an importer asks again */
+	RSM_WHY_ENDED,		/* this side has disconnected, or could not connect */
 	RSM_WHY_UNREACHABLE,	/* no host answers, or no program listens */
+	RSM_WHY_NO_ADDRESS,	/* the exporter's node is not in node->table for this adapter */
 	RSM_WHY_GREETING,	/* no RSM kernel of this version, or no privileged source port */
 	RSM_WHY_NODE,		/* the importer asks for a node id that this host does not have */
 	RSM_WHY_ADDRESS,	/* the importer's node has another address at this adapter */
@@ -330,6 +332,7 @@ struct rsm_conn {
 	 * was full.
 	 */
 	int				result;
+	bool				reported;	/* flag: the handshake's end is reported */
 	/* Flag of an importer: the exporter has the other byte order. */
 	bool				swapped;
 	/* Remote key of the segment; on the exporter's side valid only after a rebind. */
@@ -386,7 +389,8 @@ int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g, enum rsm
 
 /*
  * Reports the end of a handshake to the trace, and to the kernel's log if @why is for the
- * administrator.  @err: error for the importing process, or -EBUSY or -ETIMEDOUT.
+ * administrator.  @err: error for the importing process, or -EBUSY or -ETIMEDOUT.  For the
+ * handshake of a connection, call rsm_conn_report() instead.
  * Context: any but hard interrupt.
  */
 void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err);
@@ -415,6 +419,12 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits);
  */
 void rsm_conn_end(struct rsm_conn *conn);
 void rsm_conn_put(struct rsm_conn *conn);
+
+/*
+ * Reports the end of the handshake, unless the end has been reported already.  @why and @err: see
+ * rsm_handshake_end().  Context: conn->lock must not be held.
+ */
+void rsm_conn_report(struct rsm_conn *conn, enum rsm_why why, int err);
 
 /* Disconnects without waiting for the teardown.  Context: may sleep. */
 void rsm_conn_hang_up(struct rsm_conn *conn);

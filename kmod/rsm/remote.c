@@ -90,8 +90,10 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	conn->peer.node = be32_to_cpu(g->to);
 	conn->peer.segid = be32_to_cpu(g->segid);
 	ret = rsm_node_addr(ctlr, conn->peer.node, &conn->peer.addr);
-	if (ret)
+	if (ret) {
+		rsm_conn_report(conn, RSM_WHY_NO_ADDRESS, ret);
 		return ret;
+	}
 	rc = kdat_pz_create(ctlr->ia, &conn->pz);
 	if (rc)
 		return rsm_dat_error(rc);
@@ -132,17 +134,21 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 	int ret = conn_begin(conn, timeout_us);
 	long left;
 
-	if (ret)
+	if (ret) {
+		rsm_conn_report(conn, RSM_WHY_ENDED, ret);
 		return ret;
+	}
 	/* Limit the wait, because the exporter may accept the transport and then send nothing. */
 	left = wait_event_interruptible_timeout(conn->wq, conn_result(conn) != -EINPROGRESS,
 						2 * usecs_to_jiffies(timeout_us));
-	if (left < 0)
+	if (left < 0) {
+		rsm_conn_report(conn, RSM_WHY_ENDED, -EINTR);
 		return -ERESTARTNOHAND;
+	}
 	if (!left) {
 		ret = READ_ONCE(conn->answered) ? -ETIMEDOUT : -EHOSTUNREACH;
-		rsm_handshake_end(&conn->peer, ret == -ETIMEDOUT ? RSM_WHY_SILENT :
-						RSM_WHY_UNREACHABLE, ret);
+		rsm_conn_report(conn, ret == -ETIMEDOUT ? RSM_WHY_SILENT : RSM_WHY_UNREACHABLE,
+				ret);
 		return ret;
 	}
 	/* A connection that was lost after a successful handshake has cut the import. */
@@ -217,13 +223,16 @@ static int remote_ask(struct rsm_import *imp, const struct dat_rsm_connect *arg,
 static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)
 {
+	struct rsm_peer peer = { .node = arg->node, .segid = arg->segid, .exports = true };
 	unsigned long end = jiffies + usecs_to_jiffies(BUSY_TIME);
 	struct rsm_remote *r = imp->remote;
 	int ret;
 
 	ret = rsm_auth_ready(node);
-	if (ret)
+	if (ret) {
+		rsm_handshake_end(&peer, RSM_WHY_NO_KEY, ret);
 		return ret;
+	}
 	ret = rsm_ctlr_get(node, arg->ctlr, &r->ctlr);
 	if (ret)
 		return ret;

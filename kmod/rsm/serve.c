@@ -334,8 +334,10 @@ static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_
 	struct rsm_conn *conn;
 
 	*err = rsm_conn_make(ctlr, &serve_ops, NULL, 0, &conn);
-	if (*err)
+	if (*err) {
+		rsm_handshake_end(&asked->peer, RSM_WHY_REFUSED, *err);
 		return NULL;
+	}
 	INIT_DELAYED_WORK(&conn->end_work, serve_end_work);
 	conn->peer = asked->peer;
 	conn->known = asked->known;
@@ -348,8 +350,9 @@ static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_
 }
 
 /*
- * Accepts a request.  Sets asked->lane to NULL if a new connection counts in the lane instead of
- * the request, even if the accept fails.  Otherwise the caller must decrement asked->lane->places.
+ * Accepts a request.  A failure is reported already.  Sets asked->lane to NULL if a new connection
+ * counts in the lane instead of the request, even if the accept fails.  Otherwise the caller must
+ * decrement asked->lane->places.
  */
 static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_asked *asked,
 			 const struct rsm_answer *answer)
@@ -367,6 +370,8 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_ask
 	kref_get(&conn->ref);
 	mutex_lock(&conn->end_lock);
 	ret = serve_accept(conn, cr);
+	if (ret)
+		rsm_conn_report(conn, RSM_WHY_REFUSED, ret);
 	mutex_unlock(&conn->end_lock);
 	if (conn->owner)
 		asked->lane = NULL;
@@ -407,17 +412,14 @@ static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 }
 
 /* Reads the greeting of a request, and checks the request.  Fills in @asked except @lane. */
-static int serve_read(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_asked *asked)
+static int serve_read(struct rsm_ctlr *ctlr, const DAT_CR_PARAM *param, struct rsm_asked *asked)
 {
 	struct rsm_peer *peer = &asked->peer;
-	DAT_CR_PARAM param = {};
 	int ret;
 
+	memcpy(&peer->addr, param->remote_ia_address_ptr, sizeof(peer->addr));
 	asked->why = RSM_WHY_GREETING;
-	if (kdat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
-		return -EHOSTUNREACH;
-	memcpy(&peer->addr, param.remote_ia_address_ptr, sizeof(peer->addr));
-	if (!greeting_read(ctlr, &asked->g, &param))
+	if (!greeting_read(ctlr, &asked->g, param))
 		return -EHOSTUNREACH;
 	peer->node = be32_to_cpu(asked->g.node);
 	peer->segid = be32_to_cpu(asked->g.segid);
@@ -444,22 +446,27 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 		.magic = cpu_to_be32(RSM_MAGIC), .version = RSM_VERSION, .endian = RSM_ENDIAN,
 	};
 	struct rsm_asked asked = {};
+	DAT_CR_PARAM param = {};
 	int place = kdat_cr_place(cr), ret;
 
 	/* A request is gone only if the IA is being closed.  The lanes end with the adapter. */
 	if (place < 0)
 		return;
 	asked.lane = &ctlr->lanes[place];
-	ret = serve_read(ctlr, cr, &asked);
+	if (kdat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
+		goto out;
+	ret = serve_read(ctlr, &param, &asked);
 	if (!ret)
 		ret = serve_check(ctlr, &asked.g);
-	if (!ret)
+	if (ret)
+		rsm_handshake_end(&asked.peer, asked.why, ret);
+	else
 		ret = serve_connect(ctlr, cr, &asked, &answer);
 	if (ret) {
-		rsm_handshake_end(&asked.peer, asked.why, ret);
 		answer.err = rsm_error_to_wire(ret);
 		kdat_cr_refuse(cr, &answer, sizeof(answer));
 	}
+out:
 	if (asked.lane)
 		atomic_dec(&asked.lane->places);
 }
@@ -526,12 +533,16 @@ void rsm_serve_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
  */
 int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 {
+	struct rsm_peer any = {};
 	DAT_RETURN rc;
 	int ret;
 
 	ret = rsm_auth_ready(node);
-	if (ret)
+	if (ret) {
+		/* Without a key, every importer's handshake would fail. */
+		rsm_handshake_end(&any, RSM_WHY_NO_KEY, ret);
 		return ret;
+	}
 	ret = rsm_ctlr_get(node, ctlr, &exp->ctlr);
 	if (ret)
 		return ret;

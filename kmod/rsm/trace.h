@@ -68,7 +68,9 @@
 	EM(RSM_WHY_REFUSED, "refused") \
 	EM(RSM_WHY_BUSY, "no place") \
 	EM(RSM_WHY_LEFT, "the peer has left") \
+	EM(RSM_WHY_ENDED, "this node has given up") \
 	EM(RSM_WHY_UNREACHABLE, "no answer") \
+	EM(RSM_WHY_NO_ADDRESS, "its node has no address here") \
 	EM(RSM_WHY_GREETING, "it is no RSM kernel of this version") \
 	EM(RSM_WHY_NODE, "it asks for another node") \
 	EM(RSM_WHY_ADDRESS, "its node has another address") \
@@ -152,6 +154,9 @@ TRACE_EVENT(rsm_handshake,
 		__entry->err = -err;
 		__entry->exports = peer->exports;
 		memcpy(__entry->addr, &peer->addr, sizeof(struct sockaddr_in6));
+		/* Print an unknown address as 0.0.0.0. */
+		if (!peer->addr.ss_family)
+			((struct sockaddr *)__entry->addr)->sa_family = AF_INET;
 	),
 	TP_printk("%s=%pISc node=%u segid=%#x err=%s: %s",
 		  __entry->exports ? "exporter" : "importer", __entry->addr, __entry->node,

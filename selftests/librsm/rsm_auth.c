@@ -173,6 +173,17 @@ static int decoded(const char *format, ...)
 	return strstr(events, text) || !fprintf(stderr, "# not in the trace: %s\n", text);
 }
 
+static int record_handshakes(void)
+{
+	return trace_start() || trace_on("dat_rsm/rsm_handshake", "0");
+}
+
+/* Returns the number of recorded handshakes that ended with @text. */
+static int handshakes(const char *text)
+{
+	return trace_read(events, sizeof(events), text);
+}
+
 static int record(void)
 {
 	return trace_start() || trace_put("events/dat_rsm/enable", "1") ||
@@ -225,6 +236,78 @@ TEST_F_TIMEOUT(auth, trace_cmd_decodes_the_steps_of_handshakes_and_segments, 240
 	EXPECT_TRUE(decoded("segid=%#x err=NOT_PUBLISHED: ", id));
 	EXPECT_TRUE(decoded("segid=%#x perm=0600 err=NOT_PUBLISHED", id));
 	EXPECT_TRUE(decoded(" CONNECTING -> ESTABLISHED")) TH_LOG("%s", events);
+}
+
+TEST_F(auth, an_import_from_a_node_without_an_address_is_in_the_trace)
+{
+	ASSERT_EQ(0, record_handshakes());
+	EXPECT_EQ(RSMERR_REMOTE_NODE_UNREACHABLE,
+		  rsm_memseg_import_connect(self->p.ctlr, NODE_FAKE, R_SEGID, 0600, &self->p.imp));
+	EXPECT_EQ(1, handshakes("node=63 segid=0x600000 err=UNREACHABLE: its node has no address"));
+}
+
+/*
+ * Connect, and let @end end the handshake.  Returns 1 if the exporter has then recorded one
+ * handshake, which ended with @text.
+ */
+static int reported_once(FIXTURE_DATA(auth) *self, int (*end)(FIXTURE_DATA(auth) *self),
+			 const char *text)
+{
+	uint64_t until = now_ms() + R_WAIT_MS;
+
+	peer_close(&self->peer);
+	if (peer_open(&self->peer) || !accepted(&self->peer, &self->g) || record_handshakes() ||
+	    trace_put("trace", "") || !end(self))
+		return 0;
+	while (!handshakes("importer=") && now_ms() < until)
+		usleep(10000);
+	/* Closing the peer must not make a second report. */
+	peer_close(&self->peer);
+	if (peer_open(&self->peer))
+		return 0;
+	usleep(300000);
+	return handshakes("importer=") == 1 && handshakes(text) == 1;
+}
+
+static int leaves(FIXTURE_DATA(auth) *self)
+{
+	peer_close(&self->peer);
+	return !peer_open(&self->peer);
+}
+
+static int sends_nonsense(FIXTURE_DATA(auth) *self)
+{
+	int ret = peer_say(&self->peer, "nonsense", 8);
+
+	/* The exporter may have hung up before the second message. */
+	peer_say(&self->peer, "nonsense", 8);
+	return !ret && peer_thrown_out(&self->peer, R_WAIT_MS);
+}
+
+static int proves_twice(FIXTURE_DATA(auth) *self)
+{
+	struct peer *peer = &self->peer;
+
+	peer->key[31] ^= 1;
+	if (peer_prove(peer) || !refused(peer))
+		return 0;
+	peer->said.proof.uid ^= 1;
+	return !peer_say(peer, &peer->said.proof, sizeof(peer->said.proof)) &&
+	       peer_thrown_out(peer, R_WAIT_MS);
+}
+
+static int is_thrown_out(FIXTURE_DATA(auth) *self)
+{
+	return !rsm_memseg_export_unpublish(self->p.exp) &&
+	       peer_thrown_out(&self->peer, R_WAIT_MS);
+}
+
+TEST_F(auth, an_exporter_reports_each_handshake_once)
+{
+	EXPECT_TRUE(reported_once(self, leaves, "CONN_ABORTED: the peer has left"));
+	EXPECT_TRUE(reported_once(self, sends_nonsense, "CONN_ABORTED: its message is invalid"));
+	EXPECT_TRUE(reported_once(self, proves_twice, "BAD_CONF: the cluster keys differ"));
+	EXPECT_TRUE(reported_once(self, is_thrown_out, "CONN_ABORTED: this node has given up"));
 }
 
 /* --- importers -------------------------------------------------------------------- */
@@ -787,13 +870,23 @@ TEST_F(auth, without_a_key_adapters_are_not_used_and_loopback_is)
 	rsmapi_controller_handle_t loopback;
 	rsm_memseg_export_handle_t exp;
 	void *mem = r_mem(R_SIZE), *imp;
+	int klog = klog_open();
+	char line[128];
 
+	ASSERT_LE(0, klog);
+	ASSERT_EQ(0, record_handshakes());
 	ASSERT_EQ(0, key_use(0));
 	EXPECT_EQ(0, state());
 	EXPECT_EQ(RSMERR_BAD_CONF,
 		  rsm_memseg_export_create(self->p.ctlr, &exp, mem, R_SIZE, 0));
 	EXPECT_EQ(RSMERR_BAD_CONF, rsm_memseg_import_connect(self->p.ctlr, self->p.node,
 							     self->p.id, 0600, &imp));
+	EXPECT_EQ(2, handshakes("err=BAD_CONF: this node has no valid cluster key"));
+	snprintf(line, sizeof(line),
+		 "no handshake with exporter node %u: this node has no valid cluster key",
+		 self->p.node);
+	EXPECT_EQ(1, klog_count(klog, line));
+	close(klog);
 	ASSERT_EQ(RSM_SUCCESS, rsm_get_controller(NULL, &loopback));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_create(loopback, &exp, mem, R_SIZE, 0));
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp));
@@ -858,8 +951,10 @@ TEST_F(auth, a_key_that_expires_during_the_handshake_proves_nothing)
 	ASSERT_TRUE(accepted(&self->peer, &self->g));
 	ASSERT_EQ(0, syscall(SYS_keyctl, KEYCTL_SET_TIMEOUT, serial, 1));
 	sleep(3);
+	ASSERT_EQ(0, record_handshakes());
 	ASSERT_EQ(0, peer_prove(&self->peer));
 	EXPECT_TRUE(refused(&self->peer));
+	EXPECT_EQ(1, handshakes("this node has no valid cluster key"));
 }
 
 TEST_F(auth, who_trusts_the_network_neither_gives_nor_wants_a_proof)
