@@ -38,7 +38,7 @@ static struct ratelimit_state log_limits[RSM_NR_WHYS] = {
 /* The kernel's log names this function when it tells how many lines were suppressed. */
 static bool handshake_log_allowed(enum rsm_why why)
 {
-	return __ratelimit(&log_limits[why]);
+	return READ_ONCE(dat_log_all) || __ratelimit(&log_limits[why]);
 }
 
 void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err)
