@@ -34,4 +34,17 @@ static inline int klog_count(int fd, const char *text)
 	return found;
 }
 
+/* Waits up to @ms milliseconds for a new line that contains @text.  Returns 1 if there is one. */
+static inline int klog_await(int fd, const char *text, unsigned int ms)
+{
+	unsigned int i;
+
+	for (i = 0; i < ms; i += 10) {
+		if (klog_count(fd, text))
+			return 1;
+		usleep(10000);
+	}
+	return 0;
+}
+
 #endif /* KLOG_H */

@@ -182,7 +182,8 @@ TEST_F_TIMEOUT(wire, refusals_without_end_leave_few_lines_in_the_log, 120)
 	self->ask.port = PORT_KERNEL;
 	self->g.to = htobe32(NODE_UNKNOWN);
 	ASSERT_TRUE(greet(self, &a));
-	EXPECT_EQ(1, klog_count(klog, "it asks for another node"));
+	/* The line may come after the answer. */
+	EXPECT_TRUE(klog_await(klog, "it asks for another node", R_WAIT_MS));
 	close(klog);
 }
 
