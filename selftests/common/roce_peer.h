@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ROCE_MAX	8192	/* maximum number of requests that one peer can send */
+#define ROCE_MAX	16384	/* maximum number of requests that one peer can send */
 #define ROCE_PAYLOAD	8	/* size of a message from roce_talk(), in bytes */
 #define ROCE_PD_REQ	56	/* maximum size of the private data of a request */
 #define ROCE_PD_REJ	148	/* size of the private data of every reject */
