@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * RSMAPI over an RDMA adapter.  A test has a segment of this node, and a peer by which it can act as
- * a remote kernel (see rsm_peer.h).  Some nodes of the node table do not exist; their addresses are
- * in the network of v0.  Needs the virtual machine's adapter rxe0 on v0.
+ * RSMAPI over an RDMA adapter.  A test has a segment of this node, and a peer by which it can act
+ * as a remote kernel (see rsm_peer.h).  Some nodes of the node table do not exist; their addresses
+ * are in the network of v0.  Needs the virtual machine's adapter rxe0 on v0.
  */
 #ifndef RSM_RDMA_H
 #define RSM_RDMA_H
