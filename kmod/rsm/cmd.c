@@ -95,7 +95,7 @@ static int rsm_cmd_free(struct dat_ucmd *ucmd)
 #define MAKES_OBJ	.finish = rsm_cmd_finish_obj
 #define MAKES_FD	.finish = rsm_cmd_finish_fd
 
-/* What an operation requires of the file. */
+/* Requirement of an operation, which rsm_run() checks. */
 enum need {
 	NEED_NONE,	/* nothing */
 	NEED_CTX,	/* DAT_IOC_RSM_OPEN has succeeded */

@@ -14,7 +14,7 @@
 #include "lib/device.h"
 #include "user/file.h"
 
-/* What an operation requires of the file's IA. */
+/* Requirement of an operation, which dat_user_run() checks. */
 enum need {
 	NEED_NONE,	/* the operation needs no IA */
 	NEED_IA,	/* the file must have an IA; @fn locks the IA if necessary */

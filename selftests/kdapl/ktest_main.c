@@ -16,7 +16,8 @@ MODULE_PARM_DESC(device, "IA to test with (rxe0)");
 
 static int leave;
 module_param(leave, int, 0444);
-MODULE_PARM_DESC(leave, "Test nothing, but be busy when the module goes: 1: leave it to dat.ko, 2: end it");
+MODULE_PARM_DESC(leave,
+		 "Test nothing, but be busy when the module goes: 1: leave it to dat.ko, 2: end it");
 
 static int gone;
 module_param(gone, int, 0444);

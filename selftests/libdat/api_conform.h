@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/* What tests see and do in one call, in addition to dat_api.h. */
+/* Shared steps and checks of the tests of the API; dat_api.h has more. */
 #ifndef API_CONFORM_H
 #define API_CONFORM_H
 

@@ -330,7 +330,8 @@ TEST_F_TIMEOUT(data, an_empty_segment_may_hold_anything, 60)
 {
 	struct a_pair *p = &self->p;
 	DAT_LMR_TRIPLET iov[2] = {
-		{ .lmr_context = 0xdeadbeef, .pad = 77, .virtual_address = ~0ULL }, a_seg(&p->mem, 0, 64),
+		{ .lmr_context = 0xdeadbeef, .pad = 77, .virtual_address = ~0ULL },
+		a_seg(&p->mem, 0, 64),
 	};
 	uint64_t len;
 
@@ -391,8 +392,10 @@ TEST_F_TIMEOUT(data, cookies_are_any_64_bits, 60)
 	size_t i;
 
 	for (i = 0; i < 6; i++) {
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 0, NULL, a_cookie(cookies[i]), 0));
-		ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(~cookies[i]), 0));
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ep_post_recv(p->ep[0], 0, NULL, a_cookie(cookies[i]), 0));
+		ASSERT_EQ(DAT_SUCCESS,
+			  dat_ep_post_send(p->ep[1], 0, NULL, a_cookie(~cookies[i]), 0));
 	}
 	for (i = 0; i < 6; i++) {
 		ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[0], &cookie, NULL));

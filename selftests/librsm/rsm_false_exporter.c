@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* What an import takes from an exporter that is a program: see rsm_rdma.h. */
+/* Tests of imports whose exporter is a program, which breaks the protocol; see rsm_rdma.h. */
 #include "rsm_rdma.h"
 
 /*

@@ -33,6 +33,7 @@ FIXTURE_SETUP(unplug)
 
 FIXTURE_TEARDOWN(unplug)
 {
+	t_set_param("log_all", 0);
 	t_pair_close(&self->p);
 }
 
@@ -52,7 +53,6 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 		t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 4096);
 	ASSERT_EQ(0, t_set_param("log_all", 1));
 	ASSERT_EQ(0, adapter_plug(self->type, 0));
-	ASSERT_EQ(0, t_set_param("log_all", 0));
 	/* Order of events: removal of the adapter, flushed entries, end of the connection. */
 	ASSERT_EQ(1, t_event(&self->async, T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_ASYNC_CATASTROPHIC, eqe.type);

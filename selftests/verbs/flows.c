@@ -29,7 +29,7 @@ struct function {
 	int	listed;		/* flows.txt lists its file */
 };
 
-/* What the tracer has recorded.  Other work of the driver is not in every run. */
+/* Functions that the tracer has recorded.  A function that is not in every run is other work. */
 struct flow {
 	struct function	f[MAX_FUNCTIONS];
 	int		n;

@@ -538,8 +538,9 @@ static void ep_show(struct seq_file *m, struct dat_obj *obj)
 		   ep->srq ? ep->srq->obj.id : 0);
 	seq_printf(m, " inflight=%u conns=%d", ep->conn ? ep->conn->inflight : 0,
 		   atomic_read(&ep->nconns));
-	seq_printf(m, " requests=%llu receives=%llu kicks=%llu completed=%llu failed=%llu flushed=%llu malformed=%llu",
-		   ep->sq.posts, ep->rq.posts, ep->sq.kicks + ep->rq.kicks, ep->completed,
+	seq_printf(m, " requests=%llu receives=%llu kicks=%llu", ep->sq.posts, ep->rq.posts,
+		   ep->sq.kicks + ep->rq.kicks);
+	seq_printf(m, " completed=%llu failed=%llu flushed=%llu malformed=%llu", ep->completed,
 		   ep->failed, ep->flushed, ep->sq.bad + ep->rq.bad);
 	spin_unlock_bh(&ep->lock);
 }

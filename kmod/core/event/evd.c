@@ -511,8 +511,9 @@ static void evd_show(struct seq_file *m, struct dat_obj *obj)
 
 	spin_lock_bh(&evd->lock);
 	count = evd_count(evd);
-	seq_printf(m, " streams=%#x qlen=%u tail=%u head=%u count=%u waiting=%d disabled=%d cno=%u users=%d events=%llu dropped=%llu",
-		   evd->streams, evd->ring.entries, evd->ring.tail, evd->ring.head, count,
+	seq_printf(m, " streams=%#x qlen=%u tail=%u head=%u count=%u", evd->streams,
+		   evd->ring.entries, evd->ring.tail, evd->ring.head, count);
+	seq_printf(m, " waiting=%d disabled=%d cno=%u users=%d events=%llu dropped=%llu",
 		   evd->waiting, evd->disabled, evd->cno ? evd->cno->obj.id : 0,
 		   atomic_read(&obj->users), evd->ring.published, evd->ring.dropped);
 	spin_unlock_bh(&evd->lock);
