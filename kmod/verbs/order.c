@@ -47,7 +47,7 @@ bool verbs_send_waits(struct dat_conn *conn, unsigned int n)
 /* Signals every request of a chain, so that each one proves its own success. */
 void verbs_order_sends(struct ib_send_wr *wr)
 {
-	for (; wr; wr = (struct ib_send_wr *)wr->next) {
+	for (; wr; wr = wr->next) {
 		wr->send_flags |= IB_SEND_SIGNALED;
 		/* verbs_send_waits() has waited for all earlier reads. */
 		if (wr->opcode == IB_WR_RDMA_READ)
