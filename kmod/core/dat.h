@@ -81,7 +81,7 @@
 /* Range of the ids of objects (ia->objs) and of chunks of shared memory (pool->ids). */
 #define DAT_ID_LIMIT	XA_LIMIT(1, (1 << DAT_ID_BITS) - 1)
 
-/* The mmap() offset of a chunk must fit into the 32 bits of pages that a 32-bit process passes. */
+/* The page offset of a chunk must fit into the 32 bits that a 32-bit process passes to mmap(). */
 static_assert(DAT_ID_BITS + DAT_REGION_KIND_BITS <= 32);
 
 struct dat_evd;

@@ -55,7 +55,7 @@ DAT_RETURN kdat_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 
 /*
  * Returns the error for a call in the wrong EP state.  Does not read the state of an EP that was
- * shut down, because the private data may already be freed.
+ * shut down, because struct kdat_ep, which has the state, may already be freed.
  */
 static DAT_RETURN ep_state_error(struct dat_ep *ep)
 {

@@ -34,12 +34,12 @@ void kdat_cr_unreserve(struct dat_ep *ep)
 }
 
 /*
- * Ends the reservation of the EP if the request is being freed, because the shutdown of the request
- * may have read cr->ep before the caller stored cr->ep.
+ * Ends the reservation of the EP if another thread is freeing the request, because the shutdown of
+ * the request may have read cr->ep before the caller stored the EP there.
  *
- * The caller stores cr->ep and then checks dat_obj_dying().  The free marks the request, and then
- * the shutdown removes cr->ep.  So at least one of the two threads sees what the other thread has
- * written, and xchg() lets only one thread get the EP.
+ * The caller has stored cr->ep, and this function then calls dat_obj_dying().  The other thread
+ * marks the request as dying, and then takes cr->ep in the shutdown.  So at least one of the two
+ * threads sees what the other thread has written, and xchg() lets only one thread get the EP.
  */
 static void cr_recheck(struct dat_cr *cr)
 {

@@ -191,7 +191,7 @@ static inline struct dat_obj __rcu **kdat_cache_slot(u64 handle, bool ep)
 
 /*
  * Returns true if the caller cannot sleep, so that a function with "Context: process" must fail.
- * This check does not detect a spinlock that the caller holds.
+ * This check does not detect a spinlock that was taken without disabling softirqs or interrupts.
  */
 static inline bool kdat_cant_sleep(void)
 {

@@ -168,7 +168,7 @@ DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	kia = kdat_ia_get(ia_handle);
 	if (IS_ERR(kia))
 		return kdat_lookup_error(PTR_ERR(kia), KDAT_BAD(IA));
-	/* Assume that each page takes an entry, because no two pages may be contiguous. */
+	/* In the worst case, no two pages are contiguous, so each page takes an entry of the MR. */
 	limits = &kia->ia->dev->limits;
 	most = (u64)max(limits->fast_reg_pages, 1U) * PAGE_SIZE;
 	most = min3(most, limits->max_mr_size, (u64)U32_MAX);

@@ -135,7 +135,7 @@ static bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
 	       u->running <= upcall_limit(u);
 }
 
-/* Returns true if a DAT_UPCALL_NORIFY runner must end.  An empty ring re-arms the upcall. */
+/* Returns true if a DAT_UPCALL_NORIFY runner must end.  Re-arms the upcall if the ring is empty. */
 static bool upcall_over(struct dat_upcall *u)
 {
 	lockdep_assert_held(&u->evd->lock);
@@ -345,7 +345,10 @@ void kdat_upcall_release(void)
 		upcall_run_cpu(c);
 }
 
-/* Initializes @u, which is zeroed except policy and object.  @process: upcalls may sleep. */
+/*
+ * Initializes @u.  The caller has set the members policy and object, and has zeroed all other
+ * members.  @process: upcalls may sleep.
+ */
 void kdat_upcall_setup(struct dat_upcall *u, bool process)
 {
 	u->process = process;

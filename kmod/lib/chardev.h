@@ -85,7 +85,7 @@ struct dat_ioctl_op {
  * @tells_strangers: flag: the argument of an ioctl tells another process than the opener that the
  *	process may not use the file, so @run checks that.  If not set, the ioctl fails with -EPERM.
  * @poller: operations on the queues of an open file
- * @open: initialize the device's part of an open file, which is zeroed
+ * @open: initialize the device's part of an open file, which the caller has zeroed
  * @release: free the device's part of an open file
  * @bound: return the IA or RSM context of an open file, or NULL before the file has one
  * @run: check op->need, then call op->fn.  Return 0, a negative errno, or a positive errno if the

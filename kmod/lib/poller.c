@@ -82,7 +82,7 @@ static void poller_exit(struct dat_poller *p)
 	mutex_unlock(&p->lock);
 }
 
-/* Initializes a poller, which is zeroed.  The poller is disabled until dat_poller_set(). */
+/* Initializes @p, which the caller has zeroed.  @p is disabled until dat_poller_set(). */
 void dat_poller_init(struct dat_poller *p, const struct dat_poller_ops *ops)
 {
 	p->ops = ops;

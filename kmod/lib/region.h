@@ -14,7 +14,10 @@ struct dat_region {
 	bool		writable;	/* a process may map the region for writing */
 };
 
-/* Allocates zeroed pages, charged to the caller's memory cgroup.  @r is zeroed.  May sleep. */
+/*
+ * Allocates zeroed pages for @r, which the caller has zeroed.  The pages are charged to the
+ * caller's memory cgroup.  May sleep.
+ */
 int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
 
 /* Frees a region, which may be empty.  A page stays allocated while it is mapped.  May sleep. */

@@ -290,7 +290,10 @@ static int ctlr_open(struct rsm_ctlr *ctlr, const char *name)
 	return 0;
 }
 
-/* Closes the IA and frees @ctlr.  A new open of the adapter waits until the port is free. */
+/*
+ * Closes the IA and frees @ctlr.  A new open of the adapter waits for RSM_CTLR_GONE, because the
+ * listener's port number is in use until then.
+ */
 static void ctlr_close(struct rsm_ctlr *ctlr)
 {
 	struct rsm_node *node = ctlr->node;

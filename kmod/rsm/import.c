@@ -420,7 +420,7 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
  * Maps the window of an import, or a part of the window.  Returns the errno of mmap(): -ENOENT if
  * no import has a window at the offset; -EINVAL for a bad range or bad flags; -EACCES for a
  * writable mapping if the import may not write; -EOPNOTSUPP if the import may not read; -ENODEV if
- * the import is cut; -ENOMEM without memory or if the window has RSM_MAX_MAPS VMAs.
+ * the import is cut; -ENOMEM if memory is short or the window has RSM_MAX_MAPS VMAs.
  */
 int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 {

@@ -168,8 +168,8 @@ static int mem_check(u64 addr, u64 length)
  * writable and counts against rsm_mem_budget().  Context: may sleep; takes mmap_lock.
  *
  * Returns -EFAULT if part of the memory is not mapped; -EMSGSIZE if @length exceeds RSM_MAX_LENGTH;
- * -EACCES if memory of a segment is not writable; -ENOMEM without memory or if the memory exceeds
- * RLIMIT_MEMLOCK or the budget; -EINTR if the process is being killed.
+ * -EACCES if memory of a segment is not writable; -ENOMEM if memory is short, or if the pages
+ * exceed RLIMIT_MEMLOCK or the budget; -EINTR if the process is being killed.
  */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 {

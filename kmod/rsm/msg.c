@@ -261,7 +261,7 @@ bool rsm_msg_receive(struct rsm_conn *conn, u32 slot)
 	return !kdat_ep_post_recv(conn->ep, 1, &seg, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Processes a received PROOF or GRANT, by rsm/auth.c.  Returns false if the connection must end. */
+/* Passes a received PROOF or GRANT to rsm/auth.c.  Returns false if the connection must end. */
 static bool msg_process_handshake(struct rsm_conn *conn, const struct rsm_received *r)
 {
 	union {

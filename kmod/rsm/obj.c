@@ -378,8 +378,8 @@ static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
  * call of the context, but peers may still access its segments.
  *
  * The address space and the file may end at the same time, because another process may close the
- * file last.  The second call of this function then does nothing, and mmu_notifier_unregister()
- * waits until both calls have returned.
+ * file last.  Only the first call of this function then stops the objects, and
+ * mmu_notifier_unregister() waits until both calls have returned.
  *
  * The caller is in an SRCU read-side section that all MMU notifiers of the kernel share.  So this
  * function only stops the objects, and leaves everything that waits to the work item end_work.

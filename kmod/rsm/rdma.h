@@ -38,7 +38,10 @@
 #include "rsm/rsm.h"
 #include "rsm/wire.h"
 
-/* Largest numbers of requests that a connection may have in flight, by use. */
+/*
+ * Queue sizes of a connection.  RSM_STAGE_SLOTS and each RSM_*_WRS are the largest number of
+ * requests that may be in flight for one use.
+ */
 #define RSM_STAGE_SLOTS		8	/* transfers of DAT_IOC_RSM_IO */
 #define RSM_STAGE_GROUP		4	/* number of chunks that are posted at once */
 #define RSM_STAGE_WRS		(RSM_STAGE_SLOTS + 1)	/* transfers and a flush */
@@ -46,9 +49,9 @@
 #define RSM_RING_SIGNAL_EVERY		8	/* interval of signalled puts */
 #define RSM_ACK_WRS		8	/* ACKs of an importer that have not completed */
 #define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* ACKs and other messages */
-#define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)
+#define RSM_CONN_WRS		(RSM_STAGE_WRS + RSM_RING_WRS + RSM_MSG_WRS)	/* all uses */
 #define RSM_SERVE_ACK_WRS	(RSM_CONN_WRS - 4)	/* ACKs of an exporter */
-#define RSM_CONN_RECVS		4
+#define RSM_CONN_RECVS		4	/* number of receives */
 
 /*
  * Limits on connection requests.  A lane counts requests, and connections whose importers have no
@@ -61,9 +64,9 @@
 #define RSM_NODE_PLACES		14
 #define RSM_OTHER_PLACES	112
 /*
- * Largest number of connections without a verified proof in the last lane.  At this limit, a new
- * connection evicts the oldest connection, so peers that never send a proof cannot keep other
- * importers out.  An importer that is evicted during the handshake asks again.
+ * Largest number of connections without a verified proof in the lane RSM_LANE_OTHERS.  At this
+ * limit, a new connection evicts the oldest connection, so peers that never send a proof cannot
+ * keep other importers out.  An importer that is evicted during the handshake asks again.
  *
  * No connection is evicted from the lane of a node, because many importers of one node may ask at
  * once.
@@ -86,7 +89,7 @@ enum rsm_ctlr_state {
 	RSM_CTLR_OPEN,
 	/* The device is gone or its address has changed.  A new user opens the adapter anew. */
 	RSM_CTLR_DEAD,
-	/* The last user is gone.  New users wait, because the port is still in use. */
+	/* The last user is gone.  New users wait until the listener's port number is free. */
 	RSM_CTLR_CLOSING,
 	RSM_CTLR_GONE,		/* closed and about to be freed */
 	RSM_CTLR_NR_STATES,
@@ -367,8 +370,8 @@ struct rsm_conn {
 	/* Woken by changes of @state, by completions of the stage, and by ACKs. */
 	wait_queue_head_t		wq;
 	/*
-	 * Work of the heartbeat.  During the handshake, the work is the exporter's time limit for
-	 * the proof, or repeats the importer's proof.
+	 * Work that sends heartbeats.  During the handshake, the work of an importer repeats the
+	 * proof.  The work of an exporter ends the connection if no valid proof came in time.
 	 */
 	struct delayed_work		beat;
 };

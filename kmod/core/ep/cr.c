@@ -107,7 +107,10 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 	 * case that process answers the peer, and this call must succeed.
 	 */
 	ret = xchg(&cr->request, NULL) ? -ECONNREFUSED : 0;
-	/* The consumer got no event, so a one-shot listener may take another request. */
+	/*
+	 * The consumer got no event, so a one-shot listener may take another request.  After an
+	 * error, dat_psp_request() clears psp->spent.
+	 */
 	if (!ret)
 		atomic_set(&psp->spent, 0);
 	dat_obj_free(&cr->obj);
@@ -163,7 +166,10 @@ void dat_cr_give_back(struct dat_cr *cr, void *request)
 		cr_xport(cr)->abandon(request);
 }
 
-/* Hands a request over to another listener.  After an error @cr owns the request again. */
+/*
+ * Hands a request over to another listener.  After an error, the request belongs to @cr again, and
+ * the caller must call dat_cr_give_back().
+ */
 static int cr_move(struct dat_cr *cr, void *request, struct dat_psp *psp)
 {
 	const struct dat_xport_ops *xport = cr_xport(cr);

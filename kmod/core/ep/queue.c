@@ -44,13 +44,13 @@ bool dat_queue_arm(struct dat_queue *q, u32 after)
 }
 
 /*
- * Counts a whole slice that a thread of the consumer has pumped.  @slices: number of slices of this
- * pass so far.  Returns true if the thread must pump another slice.  The lock of the queue is held
- * and was not released since the pump.
+ * Counts a slice of DAT_SLICE entries that a thread of the consumer has pumped.  @slices: number of
+ * slices of this pass so far.  Returns true if the thread must pump another slice.  The lock of the
+ * queue is held and was not released since the pump.
  *
- * Another thread may go on posting, so the pass is limited.  After the first slice the function
- * asks for kicks, so each later post has a kick of its own.  The pass only has to take the entries
- * that are in the ring at that time, at most as many as the ring holds.
+ * Another thread may go on posting, so the pass is limited.  After the first slice, this function
+ * asks for kicks, so each later post has a kick of its own.  The pass then only has to take the
+ * entries that are in the ring at that time.  Their number is at most q->entries.
  */
 bool dat_queue_slice(struct dat_queue *q, u32 *slices)
 {

@@ -353,8 +353,8 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 }
 
 /*
- * Replaces the memory of the events by @slots, which has room for @entries events.  On return
- * @slots is the old memory.  Fails like dat_evd_resize().
+ * Replaces the memory of the events by @slots, which has room for @entries events.  After a success
+ * @slots is the old memory.  After an error @slots is unchanged.  Fails like dat_evd_resize().
  */
 static int evd_swap_slots(struct dat_evd *evd, struct dat_slice *slots, u32 entries)
 {
