@@ -390,9 +390,9 @@ static void ctx_stop(struct rsm_ctx *ctx)
 	struct rsm_obj *obj;
 	unsigned long id;
 
-	ctx->drain_deadline = jiffies + HZ;
 	if (test_and_set_bit(0, &ctx->ended))
 		return;
+	ctx->drain_deadline = jiffies + HZ;
 	/* Stop imports first, so that a stopped export has no imports of the same context. */
 	xa_for_each(&ctx->objs, id, obj)
 		if (obj->ops->type == DAT_RSM_TYPE_IMPORT)
