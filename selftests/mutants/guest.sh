@@ -115,8 +115,11 @@ one() { # MUTANT
 	else
 		echo "not ok 1 the modules can be loaded" >>"$dir/log"
 	fi
-	echo "# begin load" >>"$dir/log"
-	unload 2>>"$dir/log" || echo "not ok 1 the modules can be removed" >>"$dir/log"
+	# A process that hangs in the driver keeps rmmod from ending.
+	if ! grep -q '^not ok.* left processes ' "$dir/log"; then
+		echo "# begin load" >>"$dir/log"
+		unload 2>>"$dir/log" || echo "not ok 1 the modules can be removed" >>"$dir/log"
+	fi
 	verdict "$dir" >"$dir/verdict.new"
 	mv "$dir/verdict.new" "$dir/verdict"
 	echo "# $1: $(cat "$dir/verdict")"
