@@ -3,6 +3,7 @@
 /* Devices that transports have registered.  Each port of a device is an adapter. */
 #include <linux/slab.h>
 
+#include "core/addr.h"
 #include "core/dat.h"
 #include "core/stats.h"
 #include "core/xport.h"
@@ -248,14 +249,36 @@ void dat_dev_detach(struct dat_ia *ia)
 	mutex_unlock(&dat_dev_lock);
 }
 
-/*
- * Finds an address of the port of a locked IA.  For AF_UNSPEC, finds the address that the transport
- * prefers.  Fails with -ENETUNREACH if the port has no address of the family at present.
- */
-int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *ss)
+/* Ranks an address: IPv4 is 3, IPv6 is 2, link-local IPv6 is 1, and another family is 0. */
+static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 {
-	ia->dev->ops->addr(ia->dev, ia->port, ia->net, family, ss);
-	return ss->ss_family ? 0 : -ENETUNREACH;
+	if (family && ss->ss_family != family)
+		return 0;
+	if (ss->ss_family == AF_INET)
+		return 3;
+	return dat_addr_is_link_local(ss) ? 1 : 2;
+}
+
+/*
+ * Sets @best to the address of a locked IA that represents the IA.  @family: AF_UNSPEC, or the
+ * family that the address must have.  Fails with -ENETUNREACH if the IA has no such address at
+ * present, and sets the family of @best to AF_UNSPEC then.
+ */
+int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *best)
+{
+	struct sockaddr_storage ss;
+	int rank, best_rank = 0;
+	u32 nr = 0;
+
+	memset(best, 0, sizeof(*best));
+	while (dat_dev_next_addr(ia, &ia->addr, &nr, &ss)) {
+		rank = addr_rank(&ss, family);
+		if (rank <= best_rank)
+			continue;
+		*best = ss;
+		best_rank = rank;
+	}
+	return best_rank ? 0 : -ENETUNREACH;
 }
 
 /*

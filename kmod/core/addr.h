@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/* Sizes and port numbers of socket addresses, and the port numbers of connection qualifiers. */
+/* Socket addresses, and the port numbers of connection qualifiers. */
 #ifndef _DAT_ADDR_H
 #define _DAT_ADDR_H
 
@@ -8,6 +8,53 @@
 #include <linux/in6.h>
 #include <linux/math64.h>
 #include <linux/socket.h>
+#include <net/ipv6.h>
+
+#include "core/dat.h"
+#include "core/xport.h"
+
+static inline bool dat_addr_is_link_local(const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+
+	return ss->ss_family == AF_INET6 &&
+	       ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL;
+}
+
+/*
+ * Returns true if @a and @b are the same IPv4 or IPv6 address; ignores ports.  A link-local address
+ * without an interface equals the same address on any interface.
+ */
+static inline bool dat_addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	if (a->ss_family != AF_INET6 || !ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr))
+		return false;
+	return !dat_addr_is_link_local(a) || !a6->sin6_scope_id || !b6->sin6_scope_id ||
+	       a6->sin6_scope_id == b6->sin6_scope_id;
+}
+
+/*
+ * Finds the next address of the port of a locked IA, beginning with number *@nr, which is 0 in the
+ * first call.  Sets *@nr for the next call.  @only: address to look for; family AF_UNSPEC: each
+ * address.  May find an address several times.  Returns false if there is no further address.
+ */
+static inline bool dat_dev_next_addr(const struct dat_ia *ia, const struct sockaddr_storage *only,
+				     u32 *nr, struct sockaddr_storage *ss)
+{
+	while (ia->dev->ops->addr(ia->dev, ia->port, ia->net, nr, ss)) {
+		++*nr;
+		if (!only->ss_family || dat_addr_same(only, ss))
+			return true;
+	}
+	return false;
+}
 
 /* Returns the size of an IPv4 or IPv6 address, or 0 for another family. */
 static inline u32 dat_addr_len(const struct sockaddr_storage *ss)

@@ -121,6 +121,7 @@ struct dat_ia {
 	struct dat_dev		*dev;
 	char			name[DAT_NAME_SIZE];	/* name that was passed to dat_ia_open() */
 	u32			port;
+	struct sockaddr_storage	addr;		/* only address to use; family 0: all; constant */
 	struct dat_stats __percpu *stats;	/* counters of the port */
 	struct net		*net;		/* network namespace of the opener */
 	struct list_head	node;		/* entry in dev->ias; dat_dev_lock */

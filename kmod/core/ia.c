@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* Interface adapters: open, async events, shutdown and close. */
 #include <linux/cgroup_rdma.h>
+#include <linux/inet.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -39,13 +40,33 @@ static void ia_uncharge(struct dat_ia *ia)
 }
 
 /*
- * Opens a port as an IA.  @user_data: value of dat_eqe.owner in events about the IA itself.  May
- * sleep.  Returns the IA with a reference.  Fails with an error of dat_dev_find(), with -ENOENT if
- * the device is being removed, or with -ENOMEM, also if a limit of the rdma cgroup is reached.
+ * Takes the name of an adapter apart, which may end in "@" and an IPv4 or IPv6 address.  Sets
+ * ia->addr to the address, and @device to the name without the address.  Fails with -ENOENT if no
+ * address is after the "@".
+ */
+static int ia_parse_name(struct dat_ia *ia, char device[DAT_NAME_SIZE])
+{
+	char *at;
+
+	strscpy(device, ia->name, DAT_NAME_SIZE);
+	at = strchr(device, '@');
+	if (!at)
+		return 0;
+	*at++ = '\0';
+	return inet_pton_with_scope(ia->net, AF_UNSPEC, at, NULL, &ia->addr) ? -ENOENT : 0;
+}
+
+/*
+ * Opens a port as an IA.  @name: name of the adapter, or that name, "@" and the only address that
+ * the IA uses.  The adapter need not have the address yet.  @user_data: value of dat_eqe.owner in
+ * events about the IA itself.  May sleep.  Returns the IA with a reference.  Fails with an error of
+ * dat_dev_find(), with -ENOENT if the text after "@" is no address or the device is being removed,
+ * or with -ENOMEM, also if a limit of the rdma cgroup is reached.
  */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_face *face,
 			   u64 user_data)
 {
+	char device[DAT_NAME_SIZE];
 	struct dat_port port;
 	struct dat_ia *ia;
 	int ret;
@@ -53,13 +74,17 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	ia = kzalloc(sizeof(*ia), GFP_KERNEL_ACCOUNT);
 	if (!ia)
 		return ERR_PTR(-ENOMEM);
-	ia->dev = dat_dev_find(name, net, &ia->port);
+	ia->net = net;
+	strscpy(ia->name, name, sizeof(ia->name));
+	ret = ia_parse_name(ia, device);
+	if (ret)
+		goto err_free;
+	ia->dev = dat_dev_find(device, net, &ia->port);
 	if (IS_ERR(ia->dev)) {
 		ret = PTR_ERR(ia->dev);
 		goto err_free;
 	}
 	ia->stats = ia->dev->stats[ia->port - 1];
-	strscpy(ia->name, name, sizeof(ia->name));
 	kref_init(&ia->ref);
 	init_rwsem(&ia->sem);
 	mutex_init(&ia->resize_lock);
@@ -70,7 +95,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	dat_lmr_init_ia(ia);
 	ia->face = face;
 	ia->user_data = user_data;
-	ia->net = get_net(net);
+	get_net(net);
 
 	/*
 	 * Attach the IA to the device, so that dat_dev_unregister() finds the IA.  The device may

@@ -142,9 +142,9 @@ struct dat_handshake {
  * @name: write the current name of the device; the name may change between calls
  * @port_visible: return whether a network namespace may use a port
  * @port_query: read the current properties of a port
- * @addr: find an address of a port in a network namespace.  The family argument is AF_INET or
- *	AF_INET6; AF_UNSPEC asks for the address that the transport prefers.  Set ss_family to
- *	AF_UNSPEC if the port has no such address.
+ * @addr: find the first address of a port whose number is at least *@nr, among the addresses in a
+ *	network namespace.  Set *@nr to the number of the address.  Return false if there is none.
+ *	The same address may have several numbers.
  * @pz_init: create the transport's protection zone and set pz->dma_key; may sleep
  * @pz_exit: destroy the transport's protection zone; idempotent; allowed without @pz_init
  * @mem_map: map kernel memory for DMA; the DAT_PRIV_* bits give the direction
@@ -168,8 +168,10 @@ struct dat_handshake {
  * @srq_init: create the transport's SRQ; may sleep
  * @srq_exit: destroy the transport's SRQ; idempotent; allowed without @srq_init; may sleep
  * @srq_post: post a buffer to the SRQ; srq->lock held
- * @listen: listen at a port number, or at any free port if the number is 0.  Call dat_psp_bound(),
- *	then report connection requests to dat_psp_request().  After an error there is no listener.
+ * @listen: listen at a port number, or at any free port if the number is 0, at each address of the
+ *	port of the IA that psp->addr allows.  Follow these addresses as they come and go.  Call
+ *	dat_psp_bound(), then report connection requests to dat_psp_request().  After an error there
+ *	is no listener.
  * @unlisten: stop listening.  Refuse the requests that have no CR yet, and report no more requests.
  * @request_lock: lock a request against the handler of its events; held around dat_psp_request()
  * @request_unlock: release the lock of @request_lock
@@ -178,10 +180,10 @@ struct dat_handshake {
  * @reject: the consumer rejects a request: send the peer a refusal with private data, then release
  *	the request
  * @abandon: refuse a request that the consumer has not answered, then release the request
- * @connect: begin to connect.  The EP has claimed the connection.  Do work that grows with the
- *	length of the queues in the caller's thread.  Events may arrive before the call returns.
- *	Return 0, -ENETUNREACH or -ENOMEM.  The call may change the port number in
- *	@src.
+ * @connect: begin to connect from the address of the IA that the route to the peer prefers.  The EP
+ *	has claimed the connection.  Do work that grows with the length of the queues in the
+ *	caller's thread.  Events may arrive before the call returns.  Return 0, -ENETUNREACH or
+ *	-ENOMEM.
  * @accept: accept a request and call dat_conn_accepted().  The EP has claimed the connection.  Undo
  *	the claim with dat_ep_unclaim() before an error is returned.  After an error the caller owns
  *	the request again.
@@ -226,8 +228,8 @@ struct dat_xport_ops {
 	void (*name)(const struct dat_dev *dev, char *name, size_t len);
 	bool (*port_visible)(const struct dat_dev *dev, u32 port, struct net *net);
 	void (*port_query)(const struct dat_dev *dev, u32 port, struct dat_port *out);
-	void (*addr)(const struct dat_dev *dev, u32 port, const struct net *net,
-		     sa_family_t family, struct sockaddr_storage *ss);
+	bool (*addr)(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
+		     struct sockaddr_storage *ss);
 	int  (*pz_init)(struct dat_pz *pz);
 	void (*pz_exit)(struct dat_pz *pz);
 	int  (*mem_map)(struct dat_dev *dev, struct dat_kmem *mem, u32 priv);
@@ -253,8 +255,7 @@ struct dat_xport_ops {
 	void (*request_own)(void *request, struct dat_cr *cr);
 	void (*reject)(void *request, const void *pd, u32 pd_len);
 	void (*abandon)(void *request);
-	int  (*connect)(struct dat_conn *conn, struct sockaddr_storage *src,
-			const struct sockaddr_storage *dst, u32 qos);
+	int  (*connect)(struct dat_conn *conn, const struct sockaddr_storage *dst, u32 qos);
 	int  (*accept)(struct dat_conn *conn, struct dat_cr *cr, void *request);
 	void (*conn_init)(struct dat_conn *conn);
 	void (*implied_established)(struct dat_conn *conn);

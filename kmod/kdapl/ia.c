@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "core/addr.h"
 #include "core/dat.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
@@ -73,8 +74,12 @@ static int ia_make_async(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
 	return ret;
 }
 
+/*
+ * Opens an adapter.  @one_addr: use only the address that represents the adapter now, also if the
+ * adapter gets other addresses.
+ */
 static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_COUNT qlen,
-		   DAT_EVD_HANDLE *async_evd)
+		   DAT_EVD_HANDLE *async_evd, bool one_addr)
 {
 	struct dat_ia *ia;
 	int ret;
@@ -92,6 +97,8 @@ static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_C
 	if (ret)
 		goto err_close;
 	dat_dev_addr(ia, AF_UNSPEC, &kia->addr);
+	if (one_addr)
+		ia->addr = kia->addr;
 	ret = ia_make_async(ia, qlen, async_evd);
 	dat_ia_unlock(ia);
 	if (ret)
@@ -108,7 +115,8 @@ err_unreserve:
 }
 
 static DAT_RETURN ia_make(struct net *net, const char *name, DAT_COUNT qlen,
-			  DAT_EVD_HANDLE *async_evd, struct module *owner, DAT_IA_HANDLE *out)
+			  DAT_EVD_HANDLE *async_evd, bool one_addr, struct module *owner,
+			  DAT_IA_HANDLE *out)
 {
 	struct kdat_ia *kia;
 	int ret;
@@ -117,7 +125,7 @@ static DAT_RETURN ia_make(struct net *net, const char *name, DAT_COUNT qlen,
 	if (!kia)
 		return kdat_error(-ENOMEM);
 	kia->owner = owner;
-	ret = ia_open(kia, net, name, qlen, async_evd);
+	ret = ia_open(kia, net, name, qlen, async_evd, one_addr);
 	if (ret) {
 		kfree(kia);
 		return ret == -ENOENT ? NOT_FOUND(DAT_NAME_NOT_REGISTERED) : kdat_error(ret);
@@ -145,7 +153,8 @@ DAT_RETURN kdat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qle
 	async_evd = *async_evd_handle;
 	if (async_evd != DAT_HANDLE_NULL && async_evd != DAT_EVD_ASYNC_EXISTS)
 		return foreign_evd(async_evd);
-	rc = ia_make(caller_net(), ia_name, async_evd_min_qlen, &async_evd, owner, ia_handle);
+	rc = ia_make(caller_net(), ia_name, async_evd_min_qlen, &async_evd, false, owner,
+		     ia_handle);
 	if (rc == DAT_SUCCESS)
 		*async_evd_handle = async_evd;
 	return rc;
@@ -159,6 +168,9 @@ EXPORT_SYMBOL_DAT(kdat_ia_openv);
  * @owner: module of the consumer; an IA that is still open when @owner is unloaded is closed
  * @ia: set to the handle of the IA, which has no async EVD
  *
+ * The IA connects and listens only at the address that represents the adapter at the open, because
+ * a peer may identify a node by its address.
+ *
  * Context: may sleep.  Return: like kdat_ia_openv().
  */
 DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, struct module *owner,
@@ -166,7 +178,7 @@ DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, struct module *ow
 {
 	DAT_EVD_HANDLE async_evd = DAT_EVD_ASYNC_EXISTS;
 
-	return ia_make(net, name, 0, &async_evd, owner, ia);
+	return ia_make(net, name, 0, &async_evd, true, owner, ia);
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
 
@@ -174,22 +186,24 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
  * kdat_ia_good() - check whether an IA can be used for new connections and listeners
  * @ia: handle of the IA
  *
- * Listeners are bound to the address that the adapter had at the open.  So an IA whose address has
- * changed cannot be used.
- *
- * Context: may sleep.  Return: false if the device is gone, or if the address has changed since the
- * open.
+ * Context: may sleep.  Return: false if the device is gone, or if the adapter has addresses but not
+ * the address that represented the adapter at the open.
  */
 bool kdat_ia_good(DAT_IA_HANDLE ia)
 {
+	const struct sockaddr_storage any = {};
 	struct kdat_ia *kia = kdat_ia_get(ia);
-	struct sockaddr_storage now;
+	struct sockaddr_storage ss;
 	bool good = true;
+	u32 nr = 0;
 
 	if (IS_ERR(kia))
 		return false;
-	if (!dat_dev_addr(kia->ia, AF_UNSPEC, &now))
-		good = !memcmp(&now, &kia->addr, sizeof(now));
+	while (dat_dev_next_addr(kia->ia, &any, &nr, &ss)) {
+		good = dat_addr_same(&ss, &kia->addr);
+		if (good)
+			break;
+	}
 	kdat_ia_done(kia);
 	return good;
 }

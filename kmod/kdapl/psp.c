@@ -14,6 +14,7 @@
 struct sp_args {
 	struct kdat_sp	*sp;		/* private data; the caller frees @sp after an error */
 	DAT_EVD_HANDLE	evd;		/* EVD for connection requests */
+	const struct sockaddr_storage *addr; /* address to listen at; NULL: all of the IA */
 	u64		qual;		/* connection qualifier; 0: choose a free qualifier */
 	DAT_RETURN	in_use;		/* error if @qual is in use */
 };
@@ -35,7 +36,7 @@ static DAT_RETURN sp_listen(struct dat_ia *ia, const struct sp_args *a, DAT_HAND
 		flags |= DAT_LISTEN_MAKES_EP;
 	if (IS_ERR(evd))
 		return KDAT_BAD(EVD_CR);
-	psp = dat_psp_create(evd, a->qual, flags, NULL, (uintptr_t)a->sp);
+	psp = dat_psp_create(evd, a->addr, a->qual, flags, NULL, (uintptr_t)a->sp);
 	dat_obj_put(&evd->obj);
 	if (IS_ERR(psp))
 		return kdat_listen_error(PTR_ERR(psp), a->in_use);
@@ -308,29 +309,15 @@ static bool addr_is_any(const struct sockaddr_storage *ss)
 	return ipv6_addr_any(&((const struct sockaddr_in6 *)ss)->sin6_addr);
 }
 
-static bool addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-	return ipv6_addr_equal(&((const struct sockaddr_in6 *)a)->sin6_addr,
-			       &((const struct sockaddr_in6 *)b)->sin6_addr);
-}
-
-/*
- * Checks the address of a CSP.  Only the wildcard address and the address of the adapter are
- * allowed, because a listener always binds to the address of the adapter.
- */
+/* Checks that an address, which is not the wildcard address, is an address of the adapter. */
 static DAT_RETURN csp_check_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage ours;
+	u32 nr = 0;
 
-	if (dat_dev_addr(ia, AF_UNSPEC, &ours))
-		return kdat_listen_error(-ENETUNREACH, DAT_SUCCESS);
-	if (addr_is_any(addr) || addr_same_host(addr, &ours))
-		return DAT_SUCCESS;
+	while (dat_dev_next_addr(ia, &ia->addr, &nr, &ours))
+		if (dat_addr_same(addr, &ours))
+			return DAT_SUCCESS;
 	return KDAT_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
 }
 
@@ -345,9 +332,12 @@ static DAT_RETURN csp_make(struct dat_ia *ia, const DAT_COMM *comm,
 	DAT_RETURN rc;
 	u64 qual;
 
-	rc = csp_check_addr(ia, addr);
-	if (rc != DAT_SUCCESS)
-		return rc;
+	if (!addr_is_any(addr)) {
+		rc = csp_check_addr(ia, addr);
+		if (rc != DAT_SUCCESS)
+			return rc;
+		a.addr = addr;
+	}
 	a.sp = sp_alloc(DAT_HANDLE_TYPE_CSP);
 	if (!a.sp)
 		return kdat_error(-ENOMEM);

@@ -184,6 +184,20 @@ int dat_cmd_ia_query(struct dat_ucmd *ucmd)
 	return 0;
 }
 
+int dat_cmd_ia_addr(struct dat_ucmd *ucmd)
+{
+	struct dat_ia_addr *arg = ucmd->arg;
+	struct dat_ia *ia = dat_ucmd_ia(ucmd);
+	struct sockaddr_storage ss;
+
+	if (arg->rsvd)
+		return -EOPNOTSUPP;
+	if (!dat_dev_next_addr(ia, &ia->addr, &arg->cursor, &ss))
+		return -ENOENT;
+	arg->addr_len = dat_cmd_addr(arg->addr, &ss);
+	return 0;
+}
+
 int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 {
 	struct dat_ia_close *arg = ucmd->arg;

@@ -310,7 +310,7 @@ int dat_cmd_psp_create(struct dat_ucmd *ucmd)
 	evd = dat_obj_get(ucmd->bound, DAT_OBJ_EVD, arg->evd);
 	if (IS_ERR(evd))
 		return PTR_ERR(evd);
-	psp = dat_psp_create(evd, arg->conn_qual,
+	psp = dat_psp_create(evd, NULL, arg->conn_qual,
 			     arg->flags & DAT_PSP_ONE_SHOT ? DAT_LISTEN_ONE_SHOT : 0,
 			     current->mm, arg->user_data);
 	dat_obj_put(&evd->obj);

@@ -98,6 +98,7 @@ int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_adapter(struct dat_ucmd *ucmd);
 int dat_cmd_ia_open(struct dat_ucmd *ucmd);
 int dat_cmd_ia_query(struct dat_ucmd *ucmd);
+int dat_cmd_ia_addr(struct dat_ucmd *ucmd);
 int dat_cmd_ia_close(struct dat_ucmd *ucmd);
 int dat_cmd_free(struct dat_ucmd *ucmd);
 int dat_cmd_pz_create(struct dat_ucmd *ucmd);

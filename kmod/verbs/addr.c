@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* Addresses of ports, and visibility of ports in network namespaces. */
+/*
+ * Addresses of ports, visibility of ports in network namespaces, and the choice of the source
+ * address of a connection.
+ */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <linux/ipv6.h>
 #include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
+#include <net/route.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
+#include "core/addr.h"
 #include "core/dat.h"
 #include "verbs/verbs.h"
 
@@ -44,14 +52,18 @@ static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct ne
 	return NULL;
 }
 
-/* Returns the network interface of a port, or NULL.  The caller drops the reference. */
-static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port,
-				     const struct net *net)
+/*
+ * Returns the network interface of a port that is no RoCE port, or NULL.  The caller drops the
+ * reference.  Some drivers have a get_netdev() that knows no interface of an InfiniBand port.
+ */
+static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port, struct net *net)
 {
-	struct net_device *ndev;
+	struct net_device *ndev = NULL;
 
 	if (ibdev->ops.get_netdev)
-		return ibdev->ops.get_netdev(ibdev, port);
+		ndev = ibdev->ops.get_netdev(ibdev, port);
+	if (ndev)
+		return ndev;
 	rcu_read_lock();
 	ndev = rdma_protocol_iwarp(ibdev, port) ? dev_bound_rcu(ibdev, net) :
 						 dev_ipoib_rcu(ibdev, port, net);
@@ -115,34 +127,6 @@ bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 	return visible;
 }
 
-/* Ranks an address: IPv4 is 3, IPv6 is 2, link-local IPv6 is 1, and an unusable address is 0. */
-static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
-{
-	const struct sockaddr_in6 *in6 = (const void *)ss;
-
-	if (family && ss->ss_family != family)
-		return 0;
-	if (ss->ss_family == AF_INET)
-		return 3;
-	if (ss->ss_family != AF_INET6)
-		return 0;
-	return ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL ? 1 : 2;
-}
-
-/*
- * Returns true if @ndev has the IPv6 address @ss.  RoCE adds a link-local GID even if no interface
- * has that address.
- */
-static bool dev_has_addr(struct net_device *ndev, const struct sockaddr_storage *ss)
-{
-#if IS_ENABLED(CONFIG_IPV6)
-	return ipv6_chk_addr(dev_net(ndev), &((const struct sockaddr_in6 *)ss)->sin6_addr,
-			     ndev, 1);
-#else
-	return false;
-#endif
-}
-
 /*
  * Returns false for an IPv6 address if IPv6 is disabled.  With ipv6.disable=1 a RoCE port still has
  * link-local GIDs, but IPv6 has no tables, so ipv6_chk_addr() and rdma_bind_addr() would
@@ -153,79 +137,254 @@ static bool addr_family_on(const struct sockaddr_storage *ss)
 	return ss->ss_family != AF_INET6 || ipv6_mod_enabled();
 }
 
+/* Returns true if an interface has the address @ss.  An IPv6 address may still be tentative. */
+bool verbs_addr_usable(struct net *net, const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+	bool usable = false;
+
+	if (ss->ss_family == AF_INET)
+		return inet_addr_type(net, ((const struct sockaddr_in *)ss)->sin_addr.s_addr) ==
+		       RTN_LOCAL;
+	if (!ipv6_mod_enabled())
+		return false;
+#if IS_ENABLED(CONFIG_IPV6)
+	rcu_read_lock();
+	usable = ipv6_chk_addr(net, &in6->sin6_addr,
+			       in6->sin6_scope_id ?
+			       dev_get_by_index_rcu(net, in6->sin6_scope_id) : NULL, 1);
+	rcu_read_unlock();
+#endif
+	return usable;
+}
+
 /*
- * Converts a GID to an address.  Sets AF_UNSPEC if no interface in @net has the GID, or if the GID
- * is an IPv6 address and IPv6 is disabled.
+ * Converts a GID to the address of an interface in @net.  Returns false if there is no such
+ * address.
  */
-static void dev_gid_addr(const struct ib_gid_attr *attr, const struct net *net,
-			 struct sockaddr_storage *ss)
+static bool gid_addr(const struct ib_gid_attr *attr, struct net *net, struct sockaddr_storage *ss)
 {
 	struct net_device *ndev;
+	bool found;
 
 	memset(ss, 0, sizeof(*ss));
 	rdma_gid2ip((struct sockaddr *)ss, &attr->gid);
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	if (IS_ERR(ndev) || !net_eq(dev_net(ndev), net) || !addr_family_on(ss))
-		ss->ss_family = AF_UNSPEC;
-	else if (addr_rank(ss, AF_INET6) == 1 && !dev_has_addr(ndev, ss))
-		ss->ss_family = AF_UNSPEC;
-	else if (addr_rank(ss, AF_INET6) == 1)
+	found = !IS_ERR(ndev) && net_eq(dev_net(ndev), net) && addr_family_on(ss);
+	if (found && dat_addr_is_link_local(ss)) {
 		((struct sockaddr_in6 *)ss)->sin6_scope_id = ndev->ifindex;
+		/* RoCE adds a link-local GID even if no interface has that address. */
+		found = verbs_addr_usable(net, ss);
+	}
 	rcu_read_unlock();
+	return found;
 }
 
-/* Sets @best to the address with the highest rank in the GID table of a RoCE port. */
-static void dev_addr_roce(struct ib_device *ibdev, u32 port, const struct net *net,
-			  sa_family_t family, struct sockaddr_storage *best)
+/* Finds the first address in the GID table of a RoCE port whose index is at least *@nr. */
+static bool addr_roce(struct ib_device *ibdev, u32 port, struct net *net, u32 *nr,
+		      struct sockaddr_storage *ss)
 {
 	const struct ib_gid_attr *attr;
-	struct sockaddr_storage ss;
-	int i;
+	bool found;
 
-	for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++) {
-		attr = rdma_get_gid_attr(ibdev, port, i);
+	for (; *nr < ibdev->port_data[port].immutable.gid_tbl_len; ++*nr) {
+		attr = rdma_get_gid_attr(ibdev, port, *nr);
 		if (IS_ERR(attr))
 			continue;
-		dev_gid_addr(attr, net, &ss);
+		found = gid_addr(attr, net, ss);
 		rdma_put_gid_attr(attr);
-		if (addr_rank(&ss, family) > addr_rank(best, family))
-			*best = ss;
+		if (found)
+			return true;
 	}
+	return false;
 }
 
-static void dev_addr_netdev(struct net_device *ndev, struct sockaddr_storage *best)
+/* Gets IPv4 address number @nr of an interface.  Returns the number of addresses that it has. */
+static u32 netdev_addr4(struct net_device *ndev, u32 nr, struct sockaddr_storage *ss)
 {
-	struct sockaddr_in *in = (struct sockaddr_in *)best;
+	struct sockaddr_in *in = (struct sockaddr_in *)ss;
+	struct in_device *in_dev = __in_dev_get_rcu(ndev);
 	const struct in_ifaddr *ifa;
-	struct in_device *in_dev;
+	u32 n = 0;
 
-	rcu_read_lock();
-	in_dev = __in_dev_get_rcu(ndev);
-	ifa = in_dev ? rcu_dereference(in_dev->ifa_list) : NULL;
-	if (ifa) {
+	if (!in_dev)
+		return 0;
+	in_dev_for_each_ifa_rcu(ifa, in_dev) {
+		if (n++ != nr)
+			continue;
 		in->sin_family = AF_INET;
 		in->sin_addr.s_addr = ifa->ifa_local;
 	}
+	return n;
+}
+
+/* Gets IPv6 address number @nr of an interface, if the interface has so many addresses. */
+static void netdev_addr6(struct net_device *ndev, u32 nr, struct sockaddr_storage *ss)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
+	struct inet6_dev *in6_dev = __in6_dev_get(ndev);
+	const struct inet6_ifaddr *ifa;
+
+	if (!in6_dev)
+		return;
+	list_for_each_entry_rcu(ifa, &in6_dev->addr_list, if_list) {
+		if (nr--)
+			continue;
+		in6->sin6_family = AF_INET6;
+		in6->sin6_addr = ifa->addr;
+		if (dat_addr_is_link_local(ss))
+			in6->sin6_scope_id = ndev->ifindex;
+		return;
+	}
+#endif
+}
+
+/* Gets address number @nr of the interface of an iWARP or InfiniBand port. */
+static bool addr_netdev(struct net_device *ndev, u32 nr, struct sockaddr_storage *ss)
+{
+	u32 n4;
+
+	memset(ss, 0, sizeof(*ss));
+	rcu_read_lock();
+	n4 = netdev_addr4(ndev, nr, ss);
+	if (nr >= n4)
+		netdev_addr6(ndev, nr - n4, ss);
 	rcu_read_unlock();
+	return ss->ss_family;
+}
+
+bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
+		struct sockaddr_storage *ss)
+{
+	struct net_device *ndev;
+	bool found;
+
+	if (rdma_protocol_roce(verbs_device(dev), port))
+		return addr_roce(verbs_device(dev), port, net, nr, ss);
+	ndev = dev_netdev(verbs_device(dev), port, net);
+	found = ndev && net_eq(dev_net(ndev), net) && addr_netdev(ndev, *nr, ss);
+	dev_put(ndev);
+	return found;
+}
+
+static int route4(struct net *net, const struct sockaddr_storage *dst,
+		  struct sockaddr_storage *src)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)src;
+	struct flowi4 fl4 = { .daddr = ((const struct sockaddr_in *)dst)->sin_addr.s_addr };
+	struct rtable *rt = ip_route_output_key(net, &fl4);
+
+	if (IS_ERR(rt))
+		return PTR_ERR(rt);
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = fl4.saddr;
+	ip_rt_put(rt);
+	return 0;
+}
+
+static int route6(struct net *net, const struct sockaddr_storage *dst,
+		  struct sockaddr_storage *src)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	const struct sockaddr_in6 *to = (const void *)dst;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)src;
+	struct flowi6 fl6 = { .daddr = to->sin6_addr, .flowi6_oif = to->sin6_scope_id };
+	struct dst_entry *rt;
+
+	if (!ipv6_mod_enabled())
+		return -EAFNOSUPPORT;
+	rt = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
+	if (IS_ERR(rt))
+		return PTR_ERR(rt);
+	in6->sin6_family = AF_INET6;
+	in6->sin6_addr = fl6.saddr;
+	in6->sin6_scope_id = to->sin6_scope_id;
+	dst_release(rt);
+	return 0;
+#else
+	return -EAFNOSUPPORT;
+#endif
+}
+
+/* Sets @src to the address from which the host would send to @dst. */
+static int source_of_route(struct net *net, const struct sockaddr_storage *dst,
+			   struct sockaddr_storage *src)
+{
+	memset(src, 0, sizeof(*src));
+	return dst->ss_family == AF_INET ? route4(net, dst, src) : route6(net, dst, src);
+}
+
+static bool same_subnet4(struct net *net, __be32 local, __be32 peer)
+{
+	const struct in_ifaddr *ifa;
+	struct net_device *ndev;
+	struct in_device *in_dev;
+	bool same = false;
+
+	rcu_read_lock();
+	ndev = __ip_dev_find(net, local, false);
+	in_dev = ndev ? __in_dev_get_rcu(ndev) : NULL;
+	if (in_dev)
+		in_dev_for_each_ifa_rcu(ifa, in_dev)
+			same |= ifa->ifa_local == local && inet_ifa_match(peer, ifa);
+	rcu_read_unlock();
+	return same;
+}
+
+static bool same_subnet6(struct net *net, const struct sockaddr_in6 *local,
+			 const struct sockaddr_in6 *peer)
+{
+	bool same = false;
+
+#if IS_ENABLED(CONFIG_IPV6)
+	struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = ipv6_dev_find(net, &local->sin6_addr, NULL);
+	same = ndev && ipv6_chk_prefix(&peer->sin6_addr, ndev);
+	rcu_read_unlock();
+#endif
+	return same;
+}
+
+/* Returns true if @dst is a neighbour of the address @src. */
+static bool is_neighbour(struct net *net, const struct sockaddr_storage *src,
+			 const struct sockaddr_storage *dst)
+{
+	const struct sockaddr_in6 *from = (const void *)src, *to = (const void *)dst;
+
+	if (src->ss_family != dst->ss_family)
+		return false;
+	if (dst->ss_family == AF_INET)
+		return same_subnet4(net, ((const struct sockaddr_in *)src)->sin_addr.s_addr,
+				    ((const struct sockaddr_in *)dst)->sin_addr.s_addr);
+	if (dat_addr_is_link_local(src) || dat_addr_is_link_local(dst))
+		return dat_addr_is_link_local(src) && dat_addr_is_link_local(dst) &&
+		       (!to->sin6_scope_id || to->sin6_scope_id == from->sin6_scope_id);
+	return same_subnet6(net, from, to);
 }
 
 /*
- * Gets the address of a port: with RoCE from the GID table, else from the network interface.  Sets
- * AF_UNSPEC if the port has no address of @family.
+ * Sets @src to the address of a locked IA from which to connect to @dst: the address of the route
+ * to @dst, if the IA has that address; else an address in a subnet with @dst, for an adapter that
+ * is not the first one on the way to @dst; else the address that represents the IA.  Fails with
+ * -ENETUNREACH if the IA has no address of the family.
  */
-void verbs_addr(const struct dat_dev *dev, u32 port, const struct net *net,
-		sa_family_t family, struct sockaddr_storage *ss)
+int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
+		 struct sockaddr_storage *src)
 {
-	struct net_device *ndev;
+	struct sockaddr_storage of_route;
+	u32 nr = 0;
 
-	memset(ss, 0, sizeof(*ss));
-	if (rdma_protocol_roce(verbs_device(dev), port)) {
-		dev_addr_roce(verbs_device(dev), port, net, family, ss);
-	} else if (family != AF_INET6) {
-		ndev = dev_netdev(verbs_device(dev), port, net);
-		if (ndev)
-			dev_addr_netdev(ndev, ss);
-		dev_put(ndev);
-	}
+	if (!source_of_route(ia->net, dst, &of_route))
+		while (dat_dev_next_addr(ia, &ia->addr, &nr, src))
+			if (dat_addr_same(src, &of_route))
+				return 0;
+	nr = 0;
+	while (dat_dev_next_addr(ia, &ia->addr, &nr, src))
+		if (is_neighbour(ia->net, src, dst))
+			return 0;
+	return dat_dev_addr(ia, dst->ss_family, src);
 }

@@ -348,20 +348,23 @@ static bool cm_addr_of_adapter(const struct sockaddr_storage *ss,
 	       !(type & (IPV6_ADDR_LOOPBACK | IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED));
 }
 
-int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
-		  const struct sockaddr_storage *dst, u32 qos)
+int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32 qos)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_ia *ia = ep->obj.ia;
+	struct sockaddr_storage src;
 	struct rdma_cm_id *id;
-	int ret = 0;
+	int ret;
 
+	ret = verbs_source(ia, dst, &src);
+	if (ret)
+		return ret;
 	/*
 	 * rdma_cm of Linux 6.1 accepts ::1 and :: with the source address of a device, and sends a
 	 * request that reaches no listener.  After that request, every connect on the machine
 	 * fails.  A request to any other address that cm_addr_of_adapter() refuses gets no answer.
 	 */
-	if (!cm_addr_of_adapter(dst, src))
+	if (!cm_addr_of_adapter(dst, &src))
 		return -ENETUNREACH;
 	id = rdma_create_id(ia->net, cm_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
@@ -370,10 +373,10 @@ int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
 	to_verbs_conn(conn)->id = id;
 	cm_set_qos(id, qos);
 	if (ep->traits & DAT_EP_KERNEL_PORT)
-		ret = cm_bind_kernel_port(id, ia, src);
+		ret = cm_bind_kernel_port(id, ia, &src);
 	if (ret)
 		return ret;
-	ret = rdma_resolve_addr(id, (struct sockaddr *)src, (const struct sockaddr *)dst,
+	ret = rdma_resolve_addr(id, (struct sockaddr *)&src, (const struct sockaddr *)dst,
 				DAT_RESOLVE_MS);
 	if (ret)
 		return cm_resolve_error(ret);

@@ -3,6 +3,7 @@
 /* Verbs devices: registration with the core, removal, operations and limits. */
 #include <linux/log2.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 
 #include "core/dat.h"
 #include "core/ep/queue.h"
@@ -125,11 +126,23 @@ static void fill_limits(const struct ib_device *ibdev, struct dat_limits *l)
 	l->virt_dma = ib_uses_virt_dma((struct ib_device *)ibdev);
 }
 
+/* Handles an asynchronous event of a device.  rdma_core calls this in a work item. */
+static void device_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	if (event->event == IB_EVENT_GID_CHANGE)
+		verbs_addrs_changed();
+}
+
 static int client_add(struct ib_device *ibdev);
 
 static void client_remove(struct ib_device *ibdev, void *client_data)
 {
-	dat_dev_unregister(client_data);
+	struct dat_dev *dev = client_data;
+	struct verbs_dev *vdev = dev->priv;
+
+	ib_unregister_event_handler(&vdev->events);
+	dat_dev_unregister(dev);
+	kfree(vdev);
 }
 
 static struct ib_client verbs_client = {
@@ -142,15 +155,22 @@ static int client_add(struct ib_device *ibdev)
 {
 	char fw[IB_FW_VERSION_NAME_MAX] = {};
 	bool usable = verbs_driver_good(ibdev);
+	struct verbs_dev *vdev;
 	struct dat_dev *dev;
 
 	if (!usable)
 		dat_log("%s: the device is refused: its driver cannot register user memory for DAT",
 			dev_name(&ibdev->dev));
-	dev = dat_dev_alloc(&verbs_ops, rdma_end_port(ibdev), usable);
-	if (!dev)
+	vdev = kzalloc(sizeof(*vdev), GFP_KERNEL);
+	if (!vdev)
 		return -ENOMEM;
-	dev->priv = ibdev;
+	dev = dat_dev_alloc(&verbs_ops, rdma_end_port(ibdev), usable);
+	if (!dev) {
+		kfree(vdev);
+		return -ENOMEM;
+	}
+	vdev->ibdev = ibdev;
+	dev->priv = vdev;
 #ifdef CONFIG_CGROUP_RDMA
 	dev->cg = &ibdev->cg_device;
 #endif
@@ -160,15 +180,25 @@ static int client_add(struct ib_device *ibdev)
 	strscpy(dev->limits.fw, fw, sizeof(dev->limits.fw));
 	ib_set_client_data(ibdev, &verbs_client, dev);
 	dat_dev_register(dev);
+	INIT_IB_EVENT_HANDLER(&vdev->events, ibdev, device_event);
+	ib_register_event_handler(&vdev->events);
 	return 0;
 }
 
 int dat_verbs_init(void)
 {
-	return ib_register_client(&verbs_client);
+	int ret = ib_register_client(&verbs_client);
+
+	if (ret)
+		return ret;
+	ret = verbs_listen_init();
+	if (ret)
+		ib_unregister_client(&verbs_client);
+	return ret;
 }
 
 void dat_verbs_exit(void)
 {
+	verbs_listen_exit();
 	ib_unregister_client(&verbs_client);
 }

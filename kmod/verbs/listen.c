@@ -1,195 +1,283 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Listeners and connection requests, which are rdma_cm ids.  The context pointer of a listener's id
- * is the PSP.  The context pointer of a request's id is the CR that owns the request.
+ * Listeners.  A listener has an rdma_cm id for each address of the adapter, because the wildcard
+ * address of rdma_cm covers all devices of the host.  The listener follows the addresses as they
+ * come and go.
  */
-#include <rdma/ib_addr.h>
-#include <rdma/ib_cm.h>
+#include <linux/inetdevice.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
 #include <rdma/rdma_cm.h>
 
 #include "core/addr.h"
 #include "core/dat.h"
 #include "core/ep/psp.h"
-#include "core/xport.h"
+#include "lib/log.h"
 #include "verbs/verbs.h"
 
 #define CM_BACKLOG	128	/* pending requests in the iWARP CM; ignored by other CMs */
+#define ANY_TRIES	8	/* attempts to find a port number that is free at all addresses */
+#define RETRY_TIME	HZ	/* time until a listener tries an unusable address again */
 
-/*
- * Private data of a reject by the driver.  iWARP has no reject reasons, so the private data shows
- * the peer that the reject is not from a consumer.
- */
-static const char refusal_data[4] = "DATn";
+/* A listener of the verbs transport. */
+struct verbs_listener {
+	struct dat_psp		*psp;
+	u16			port;	/* port number; 0: any, until an id is bound */
+	/* Ids of the listener.  Used by one thread at a time: verbs_listen(), @work, the end. */
+	struct list_head	points;
+	struct delayed_work	work;	/* follows the addresses of the adapter */
+	struct list_head	node;	/* entry in listeners; listeners_lock */
+};
 
-/* Returns true if the private data @pd shows that the peer's driver, not a consumer, rejects. */
-bool verbs_is_refusal(const void *pd, u32 pd_len)
+/* An address at which a listener listens. */
+struct listen_point {
+	struct list_head	node;	/* entry in verbs_listener.points */
+	struct sockaddr_storage	addr;	/* address without a port number */
+	struct rdma_cm_id	*id;
+	bool			seen;	/* flag: the adapter still has the address */
+};
+
+/* Listeners that follow the addresses.  The lock is taken in softirq context. */
+static LIST_HEAD(listeners);
+static DEFINE_SPINLOCK(listeners_lock);
+
+/* Makes all listeners look at the addresses of their adapters.  Context: any but hard interrupt. */
+void verbs_addrs_changed(void)
 {
-	return pd && pd_len >= sizeof(refusal_data) &&
-	       !memcmp(pd, refusal_data, sizeof(refusal_data));
+	struct verbs_listener *l;
+
+	spin_lock_bh(&listeners_lock);
+	list_for_each_entry(l, &listeners, node)
+		mod_delayed_work(dat_wq, &l->work, 0);
+	spin_unlock_bh(&listeners_lock);
 }
 
 /*
- * Rejects a request on behalf of the driver.  @reason: any reason but IB_CM_REJ_CONSUMER_DEFINED.
- * The caller destroys @id.
+ * Converts an error of rdma_bind_addr() to the errno that <rdma/dat_ioctl.h> documents.  Returns
+ * -EAGAIN for an address that the adapter does not have yet, or no longer.
  */
-static void refuse(struct rdma_cm_id *id, u8 reason)
-{
-	rdma_reject(id, refusal_data, sizeof(refusal_data), reason);
-}
-
-/*
- * Returns true if a RoCE peer claims an address that is not the peer's own.  The claimed address
- * comes from the private data of the request.  rdma_cm sends the answer to the GID of the path,
- * which contains the peer's true address.
- */
-static bool is_off_path(const struct rdma_cm_id *id)
-{
-	union ib_gid gid;
-
-	if (!rdma_protocol_roce(id->device, id->port_num))
-		return false;
-	if (rdma_ip2gid((struct sockaddr *)&id->route.addr.dst_addr, &gid))
-		return true;
-	return memcmp(&gid, &id->route.path_rec->dgid, sizeof(gid));
-}
-
-/*
- * Returns the reject reason for an errno.  IB_CM_REJ_NO_RESOURCES tells the peer that it may try
- * again.  IB_CM_REJ_INVALID_SERVICE_ID tells the peer that the listener takes no more requests.
- */
-static u8 refusal_reason(int err)
-{
-	return err == -ENODEV || err == -EADDRNOTAVAIL ? IB_CM_REJ_INVALID_SERVICE_ID :
-							 IB_CM_REJ_NO_RESOURCES;
-}
-
-/*
- * Handles an event of a listener.  If this function returns an error, rdma_cm destroys the id of
- * the request.
- */
-static int listen_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
-{
-	const struct rdma_conn_param *param = &event->param.conn;
-	struct dat_psp *psp = id->context;
-	struct dat_request req;
-	int ret;
-
-	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
-		return 0;
-	/* No consumer may see an address that the peer only claims to have. */
-	if (is_off_path(id)) {
-		refuse(id, IB_CM_REJ_INVALID_GID);
-		return -EADDRNOTAVAIL;
-	}
-	req = (struct dat_request) {
-		.handle		= id,
-		.remote		= id->route.addr.dst_addr,
-		.read_in	= param->responder_resources,
-		.read_out	= param->initiator_depth,
-		.qpn		= param->qp_num,
-		.pd		= param->private_data,
-		.pd_len		= param->private_data_len,
-	};
-	ret = dat_psp_request(psp, &req);
-	/*
-	 * Reject here, because rdma_cm would send a reject that looks like a consumer's, or no
-	 * reject at all if the error is -ENOMEM.
-	 */
-	if (ret)
-		refuse(id, refusal_reason(ret));
-	return ret;
-}
-
-/* Converts an error of rdma_bind_addr() to the errno that <rdma/dat_ioctl.h> documents. */
-static int listen_error(int err)
+static int listen_error(struct net *net, const struct sockaddr_storage *addr, int err)
 {
 	if (err == -EADDRNOTAVAIL)
-		return -EADDRINUSE;
+		return verbs_addr_usable(net, addr) ? -EADDRINUSE : -EAGAIN;
 	return err == -EACCES ? -EPERM : err;
 }
 
-static int listen_at(struct rdma_cm_id *id, struct dat_psp *psp,
+/* Makes @id listen at an address.  Fails with -ENODEV if another device has the address too. */
+static int id_listen(struct verbs_listener *l, struct rdma_cm_id *id,
 		     const struct sockaddr_storage *addr)
 {
-	const struct dat_ia *ia = psp->obj.ia;
+	const struct dat_ia *ia = l->psp->obj.ia;
+	struct sockaddr_storage at = *addr;
 	int ret;
 
-	ret = rdma_bind_addr(id, (struct sockaddr *)addr);
+	dat_addr_set_port(&at, l->port);
+	ret = rdma_bind_addr(id, (struct sockaddr *)&at);
 	if (ret)
-		return listen_error(ret);
+		return listen_error(ia->net, addr, ret);
 	/* If two devices have the address, rdma_cm may have bound @id to the other device. */
 	if (id->device != verbs_device(ia->dev) || id->port_num != ia->port)
-		return -ENETUNREACH;
-	dat_psp_bound(psp, dat_addr_port(&id->route.addr.src_addr));
+		return -ENODEV;
+	if (!l->port) {
+		l->port = dat_addr_port(&id->route.addr.src_addr);
+		dat_psp_bound(l->psp, l->port);
+	}
 	return rdma_listen(id, CM_BACKLOG);
+}
+
+static int point_add(struct verbs_listener *l, const struct sockaddr_storage *addr)
+{
+	struct listen_point *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
+	struct rdma_cm_id *id;
+	int ret;
+
+	if (!p)
+		return -ENOMEM;
+	id = rdma_create_id(l->psp->obj.ia->net, verbs_request_handler, l->psp, RDMA_PS_TCP,
+			    IB_QPT_RC);
+	if (IS_ERR(id)) {
+		ret = PTR_ERR(id);
+		goto err_free;
+	}
+	ret = id_listen(l, id, addr);
+	if (ret)
+		goto err_destroy;
+	p->addr = *addr;
+	p->id = id;
+	p->seen = true;
+	list_add_tail(&p->node, &l->points);
+	return 0;
+
+err_destroy:
+	rdma_destroy_id(id);
+err_free:
+	kfree(p);
+	return ret;
+}
+
+static void point_remove(struct listen_point *p)
+{
+	list_del(&p->node);
+	rdma_destroy_id(p->id);
+	kfree(p);
+}
+
+static void points_remove(struct verbs_listener *l)
+{
+	struct listen_point *p, *next;
+
+	list_for_each_entry_safe(p, next, &l->points, node)
+		point_remove(p);
+}
+
+static struct listen_point *point_find(struct verbs_listener *l,
+				       const struct sockaddr_storage *addr)
+{
+	struct listen_point *p;
+
+	list_for_each_entry(p, &l->points, node)
+		if (dat_addr_same(&p->addr, addr))
+			return p;
+	return NULL;
+}
+
+/*
+ * Makes the listener listen at exactly the addresses that the adapter has.  Returns 0, or the error
+ * of an address at which the listener cannot listen; the listener listens at the other addresses.
+ */
+static int follow(struct verbs_listener *l)
+{
+	const struct dat_psp *psp = l->psp;
+	struct listen_point *p, *next;
+	struct sockaddr_storage ss;
+	int ret, err = 0;
+	u32 nr = 0;
+
+	list_for_each_entry(p, &l->points, node)
+		p->seen = false;
+	while (dat_dev_next_addr(psp->obj.ia, &psp->addr, &nr, &ss)) {
+		p = point_find(l, &ss);
+		if (p) {
+			p->seen = true;
+			continue;
+		}
+		ret = point_add(l, &ss);
+		if (ret && ret != -EAGAIN && ret != -ENODEV)
+			dat_log("%s: port %u does not listen at %pISc: error %d",
+				psp->obj.ia->name, l->port, &ss, ret);
+		if (ret && (!err || err == -EAGAIN || err == -ENODEV))
+			err = ret;
+	}
+	list_for_each_entry_safe(p, next, &l->points, node)
+		if (!p->seen)
+			point_remove(p);
+	return err;
+}
+
+static void follow_work(struct work_struct *work)
+{
+	struct verbs_listener *l = container_of(to_delayed_work(work), struct verbs_listener, work);
+
+	/* No event tells that a tentative address can be used, or that a port number is free. */
+	if (follow(l))
+		queue_delayed_work(dat_wq, &l->work, RETRY_TIME);
+}
+
+/*
+ * Begins to listen at all addresses.  An address that is tentative, or that another device has too,
+ * is no error unless the adapter has no other address.
+ */
+static int listen_first(struct verbs_listener *l)
+{
+	int ret = follow(l);
+
+	if (ret == -EAGAIN || (ret == -ENODEV && !list_empty(&l->points)))
+		ret = 0;
+	if (!ret && !l->port)
+		ret = -ENETUNREACH;
+	if (ret)
+		points_remove(l);
+	return ret == -ENODEV ? -ENETUNREACH : ret;
 }
 
 int verbs_listen(struct dat_psp *psp, u16 port)
 {
-	struct dat_ia *ia = psp->obj.ia;
-	struct sockaddr_storage addr;
-	struct rdma_cm_id *id;
+	struct verbs_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	unsigned int tries;
 	int ret;
 
-	/* Listen on the adapter's address, because the wildcard address covers all devices. */
-	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
-	if (ret)
+	if (!l)
+		return -ENOMEM;
+	l->psp = psp;
+	INIT_LIST_HEAD(&l->points);
+	INIT_DELAYED_WORK(&l->work, follow_work);
+	if (port)
+		dat_psp_bound(psp, port);
+	/* rdma_cm chooses a number that is free at the first address only. */
+	for (tries = 0; tries < ANY_TRIES; tries++) {
+		l->port = port;
+		ret = listen_first(l);
+		if (port || ret != -EADDRINUSE)
+			break;
+	}
+	if (ret) {
+		kfree(l);
 		return ret;
-	dat_addr_set_port(&addr, port);
-	id = rdma_create_id(ia->net, listen_handler, psp, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
-	ret = listen_at(id, psp, &addr);
-	if (ret)
-		rdma_destroy_id(id);
-	else
-		psp->listener = id;
-	return ret;
+	}
+	psp->listener = l;
+	spin_lock_bh(&listeners_lock);
+	list_add_tail(&l->node, &listeners);
+	/* An address may have come after listen_first() and before list_add_tail(). */
+	queue_delayed_work(dat_wq, &l->work, 0);
+	spin_unlock_bh(&listeners_lock);
+	return 0;
 }
 
 void verbs_unlisten(struct dat_psp *psp)
 {
-	rdma_destroy_id(psp->listener);
+	struct verbs_listener *l = psp->listener;
+
+	spin_lock_bh(&listeners_lock);
+	list_del(&l->node);
+	spin_unlock_bh(&listeners_lock);
+	cancel_delayed_work_sync(&l->work);
+	points_remove(l);
 	psp->listener = NULL;
+	kfree(l);
 }
 
-void verbs_request_lock(void *request)
+static int addr_event(struct notifier_block *nb, unsigned long event, void *data)
 {
-	rdma_lock_handler(request);
+	verbs_addrs_changed();
+	return NOTIFY_DONE;
 }
 
-void verbs_request_unlock(void *request)
-{
-	rdma_unlock_handler(request);
-}
+static struct notifier_block addr4_nb = { .notifier_call = addr_event };
+static struct notifier_block addr6_nb = { .notifier_call = addr_event };
 
 /*
- * Handles an event of an unanswered request.  The only events that rdma_cm reports for such a
- * request mean that the request has ended.
+ * Begins to follow the addresses of interfaces.  The GIDs of a RoCE port follow them later, and
+ * then verbs_addrs_changed() is called again.
  */
-static int request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+int verbs_listen_init(void)
 {
-	dat_cr_gone(id->context);
-	return 0;
+	int ret = register_inetaddr_notifier(&addr4_nb);
+
+	if (ret)
+		return ret;
+#if IS_ENABLED(CONFIG_IPV6)
+	ret = register_inet6addr_notifier(&addr6_nb);
+	if (ret)
+		unregister_inetaddr_notifier(&addr4_nb);
+#endif
+	return ret;
 }
 
-void verbs_request_own(void *request, struct dat_cr *cr)
+void verbs_listen_exit(void)
 {
-	struct rdma_cm_id *id = request;
-
-	id->context = cr;
-	id->event_handler = request_handler;
-}
-
-void verbs_reject(void *request, const void *pd, u32 pd_len)
-{
-	rdma_reject(request, pd, pd_len, IB_CM_REJ_CONSUMER_DEFINED);
-	rdma_destroy_id(request);
-}
-
-void verbs_abandon(void *request)
-{
-	refuse(request, IB_CM_REJ_INVALID_SERVICE_ID);
-	rdma_destroy_id(request);
+#if IS_ENABLED(CONFIG_IPV6)
+	unregister_inet6addr_notifier(&addr6_nb);
+#endif
+	unregister_inetaddr_notifier(&addr4_nb);
 }

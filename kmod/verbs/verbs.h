@@ -20,6 +20,7 @@
 #define VERBS_CQ_BUDGET	64	/* completions taken from a CQ per hold of ep->lock */
 
 struct ib_umem;
+struct rdma_cm_event;
 struct rdma_cm_id;
 struct verbs_regqp;
 
@@ -135,15 +136,24 @@ static inline struct verbs_conn *to_verbs_conn(struct dat_conn *conn)
 	return container_of(conn, struct verbs_conn, conn);
 }
 
+/* A device of the verbs transport, which is the private data of struct dat_dev. */
+struct verbs_dev {
+	struct ib_device	*ibdev;
+	struct ib_event_handler	events;		/* asynchronous events of @ibdev */
+};
+
 static inline struct ib_device *verbs_device(const struct dat_dev *dev)
 {
-	return dev->priv;
+	return ((struct verbs_dev *)dev->priv)->ibdev;
 }
 
 /* addr.c */
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net);
-void verbs_addr(const struct dat_dev *dev, u32 port, const struct net *net,
-		sa_family_t family, struct sockaddr_storage *ss);
+bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
+		struct sockaddr_storage *ss);
+bool verbs_addr_usable(struct net *net, const struct sockaddr_storage *ss);
+int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
+		 struct sockaddr_storage *src);
 
 /* mr.c */
 int verbs_pz_init(struct dat_pz *pz);
@@ -178,9 +188,15 @@ int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access);
 void verbs_regqp_free(struct verbs_regqp *r);
 
 /* listen.c */
-bool verbs_is_refusal(const void *pd, u32 pd_len);
 int verbs_listen(struct dat_psp *psp, u16 port);
 void verbs_unlisten(struct dat_psp *psp);
+void verbs_addrs_changed(void);
+int verbs_listen_init(void);
+void verbs_listen_exit(void);
+
+/* request.c */
+int verbs_request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
+bool verbs_is_refusal(const void *pd, u32 pd_len);
 void verbs_request_lock(void *request);
 void verbs_request_unlock(void *request);
 void verbs_request_own(void *request, struct dat_cr *cr);
@@ -193,8 +209,7 @@ void dat_verbs_exit(void);
 
 /* cm.c */
 void verbs_implied_established(struct dat_conn *conn);
-int verbs_connect(struct dat_conn *conn, struct sockaddr_storage *src,
-		  const struct sockaddr_storage *dst, u32 qos);
+int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32 qos);
 int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request);
 
 /* qp.c */

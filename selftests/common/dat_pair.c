@@ -17,10 +17,15 @@
 
 int t_pair_open(struct t_pair *p)
 {
+	return t_pair_open_at(p, NULL);
+}
+
+int t_pair_open_at(struct t_pair *p, const char *at)
+{
 	int ret, i;
 
 	memset(p, 0, sizeof(*p));
-	ret = t_open(&p->f);
+	ret = t_open_at(&p->f, at);
 	if (!ret)
 		ret = t_pz(&p->f, &p->pz);
 	if (!ret)

@@ -61,6 +61,11 @@ pid_t t_stop_and_continue(void)
 
 int t_open(struct t_file *f)
 {
+	return t_open_at(f, NULL);
+}
+
+int t_open_at(struct t_file *f, const char *at)
+{
 	struct dat_adapter adapter = { .size = sizeof(adapter) };
 	struct dat_ia_open open_arg = { .size = sizeof(open_arg) };
 	int ret;
@@ -72,7 +77,8 @@ int t_open(struct t_file *f)
 	ret = t_ioctl(f->fd, DAT_IOC_ADAPTER, &adapter);
 	if (ret)
 		return ret;
-	memcpy(open_arg.name, adapter.name, sizeof(open_arg.name));
+	snprintf((char *)open_arg.name, sizeof(open_arg.name), "%.32s%s%s", (char *)adapter.name,
+		 at ? "@" : "", at ?: "");
 	ret = t_ioctl(f->fd, DAT_IOC_IA_OPEN, &open_arg);
 	if (ret)
 		return ret;

@@ -25,7 +25,7 @@
  * First unused value of each enumeration in <rdma/dat_ioctl.h> and <rdma/dat_ring.h>, and masks of
  * all flags.  A newer kernel may know more values and flags.
  */
-#define T_NR_LAST	(DAT_NR_EVD_POLL + 1)
+#define T_NR_LAST	(DAT_NR_IA_ADDR + 1)
 #define T_OBJ_LAST	(DAT_OBJ_RMR + 1)
 #define T_OP_LAST	(DAT_OP_RMR_BIND + 1)
 #define T_STREAM_ALL	0x1f1
@@ -118,6 +118,8 @@ struct t_link {
 int t_ioctl(int fd, unsigned long cmd, void *arg);
 pid_t t_stop_and_continue(void);
 int t_open(struct t_file *f);
+/* Like t_open(), but @at is an address, and the name of the IA ends in "@" and @at. */
+int t_open_at(struct t_file *f, const char *at);
 void t_close(struct t_file *f);
 int t_map(struct t_file *f, uint64_t offset, uint64_t size, int prot, struct t_map *m);
 int t_map_span(struct t_file *f, const struct dat_span *at, int prot, struct t_map *m);
@@ -169,6 +171,7 @@ int t_recv(struct t_queue *q, uint64_t cookie, uint64_t addr, uint32_t lkey, uin
 
 /* t_pair_open() creates all objects of a pair.  t_pair_connect() connects ep[1] to ep[0]. */
 int t_pair_open(struct t_pair *p);
+int t_pair_open_at(struct t_pair *p, const char *at);
 int t_pair_connect(struct t_pair *p);
 int t_connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd);
 void t_pair_close(struct t_pair *p);

@@ -112,6 +112,13 @@ static int call_IA_QUERY(struct world *w)
 	return CALL(&w->p.f, IA_QUERY, arg);
 }
 
+static int call_IA_ADDR(struct world *w)
+{
+	struct dat_ia_addr arg = { 0 };
+
+	return CALL(&w->p.f, IA_ADDR, arg);
+}
+
 /* Open an adapter and create an EP, so that IA_CLOSE has an object to destroy. */
 static int open_ia(struct world *w)
 {
@@ -618,6 +625,7 @@ static int take_both(struct world *w)
 	OP(ADAPTER, nothing, nothing, MAX_NTH, 1)				\
 	OP(IA_OPEN, open_file, close_file, MAX_NTH, 3)				\
 	OP(IA_QUERY, nothing, nothing, MAX_NTH, 1)				\
+	OP(IA_ADDR, nothing, nothing, MAX_NTH, 1)				\
 	OP(IA_CLOSE, open_ia, close_ia, MAX_NTH, 1)				\
 	OP(FREE, make_all, nothing, MAX_NTH, 8)					\
 	OP(PZ_CREATE, nothing, free_PZ, MAX_NTH, 3)				\

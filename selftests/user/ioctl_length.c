@@ -29,6 +29,7 @@ static const struct cmd {
 	CMD(IA_OPEN, dat_ia_open, 0),
 	{ "IA_QUERY", DAT_IOC_IA_QUERY, sizeof(struct dat_ia_query),
 	  offsetof(struct dat_ia_query, mtu), 1 },
+	CMD(IA_ADDR, dat_ia_addr, 1),
 	CMD(FREE, dat_free, 1),
 	CMD(PZ_CREATE, dat_pz_create, 1),
 	CMD(LMR_CREATE, dat_lmr_create, 1),

@@ -70,7 +70,7 @@
 #define DAT_ABI_VERSION		1
 #define DAT_IOC_MAGIC		0xDA
 #define DAT_ID_BITS		23	/* of an object's id */
-#define DAT_NAME_SIZE		72	/* <ibdev> or <ibdev>:<port> */
+#define DAT_NAME_SIZE		72	/* <ibdev> or <ibdev>:<port>; see also struct dat_ia_open */
 /* Bytes of the largest socket address of an RDMA device. */
 #define DAT_ADDR_SIZE		64
 
@@ -148,7 +148,8 @@ enum {
 	DAT_NR_RMR_BIND		= 34,
 	DAT_NR_POLLER_SET	= 35,
 	DAT_NR_POLLER_RUN	= 36,
-	DAT_NR_EVD_POLL		= 37
+	DAT_NR_EVD_POLL		= 37,
+	DAT_NR_IA_ADDR		= 38
 };
 
 #define DAT_IOC(nr)		_IO(DAT_IOC_MAGIC, DAT_NR_##nr)
@@ -202,7 +203,9 @@ struct dat_adapter {
  * struct dat_ia_open - bind this file to an adapter; once per file
  * @size: size of this structure, in bytes
  * @flags: 0; reserved for flags of later versions
- * @name: IA name, NUL-terminated
+ * @name: IA name, NUL-terminated; or an IA name, "@" and the only address that the IA uses, for
+ *	example "mlx5_0@192.0.2.1" or "mlx5_0@fe80::1%eth0".  Without an address, the IA uses all
+ *	addresses of the port
  * @user_data: value of @owner in async events about the IA
  * @doorbell_offset: out: mmap() offset of the doorbell region
  * @doorbell_size: out: bytes of the doorbell region
@@ -307,6 +310,28 @@ struct dat_ia_query {
 
 #define DAT_IOC_IA_QUERY	DAT_IOC(IA_QUERY)
 #define DAT_IA_FLAG_IWARP	0x1
+
+/**
+ * struct dat_ia_addr - get the next address of the adapter
+ * @size: size of this structure, in bytes
+ * @cursor: in: 0 for the first address, then the value of the last call; out: value for the next
+ *	call
+ * @addr_len: out: number of valid bytes in @addr
+ * @rsvd: 0
+ * @addr: out: struct sockaddr_in or sockaddr_in6 with the port 0
+ *
+ * The IA listens at all these addresses, and connects from the one that the route to the peer
+ * prefers.  An address may come several times.  ENOENT: no further address exists.
+ */
+struct dat_ia_addr {
+	__u32 size;
+	__u32 cursor;
+	__u32 addr_len;
+	__u32 rsvd;
+	__u8  addr[DAT_ADDR_SIZE];
+};
+
+#define DAT_IOC_IA_ADDR		DAT_IOC(IA_ADDR)
 
 /**
  * struct dat_ia_close - destroy every object of the IA at once

@@ -75,16 +75,12 @@ static int conn_start_failed(struct dat_conn *conn, int err)
 int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
 		   u32 qos, const void *pd, u32 pd_len)
 {
-	struct sockaddr_storage src;
 	struct dat_conn *conn;
 	int ret;
 
 	/* Each class is one bit: accept 0 or a single known bit. */
 	if (qos & (qos - 1) || qos > DAT_QOS_CLASS_PREMIUM)
 		return -EINVAL;
-	ret = dat_dev_addr(ep->obj.ia, dst->ss_family, &src);
-	if (ret)
-		return ret;
 	conn = dat_conn_alloc(ep);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
@@ -96,7 +92,7 @@ int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 ti
 		return ret;
 	}
 	conn_start_timer(conn, timeout_us);
-	ret = conn->dev->ops->connect(conn, &src, dst, qos);
+	ret = conn->dev->ops->connect(conn, dst, qos);
 	if (ret)
 		return conn_start_failed(conn, ret);
 	dat_conn_unhold(conn);

@@ -132,15 +132,44 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
 		psp->conn_qual = port;
 }
 
+/* Returns true if both listeners would get the requests for an address. */
+static bool psp_overlaps(const struct dat_psp *a, const struct dat_psp *b)
+{
+	return a->port == b->port && a->obj.ia->dev == b->obj.ia->dev &&
+	       a->obj.ia->port == b->obj.ia->port && net_eq(a->obj.ia->net, b->obj.ia->net) &&
+	       (!a->addr.ss_family || !b->addr.ss_family || dat_addr_same(&a->addr, &b->addr));
+}
+
 /*
- * Creates a listener.  @conn_qual: connection qualifier, or 0 for any free port; @mm: process whose
- * memory cgroup is charged for requests, or NULL; @user_data: value of dat_eqe.owner in the events
- * of requests.  May sleep.  Fails with -EINVAL if the EVD does not accept requests; with
- * -EADDRINUSE if the port is in use; with -EPERM if the port is privileged; with -ENETUNREACH if
- * the adapter has no address.
+ * Adds a listener to the hash table.  Fails with -EADDRINUSE if another listener of the adapter has
+ * the port number.  The transport refuses most of these listeners, but cannot refuse a listener
+ * while the adapter has no address.
  */
-struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, u32 flags,
-			       struct mm_struct *mm, u64 user_data)
+static int psp_add(struct dat_psp *psp)
+{
+	struct dat_psp *other;
+	int ret = 0;
+
+	mutex_lock(&psp_lock);
+	hash_for_each_possible(psps, other, node, psp->port)
+		if (psp_overlaps(psp, other))
+			ret = -EADDRINUSE;
+	if (!ret)
+		hash_add(psps, &psp->node, psp->port);
+	mutex_unlock(&psp_lock);
+	return ret;
+}
+
+/*
+ * Creates a listener.  @addr: address of the adapter at which to listen, or NULL for all addresses
+ * of the IA; @conn_qual: connection qualifier, or 0 for any free port; @mm: process whose memory
+ * cgroup is charged for requests, or NULL; @user_data: value of dat_eqe.owner in the events of
+ * requests.  May sleep.  Fails with -EINVAL if the EVD does not accept requests; with -EADDRINUSE
+ * if the port is in use at an address; with -EPERM if the port is privileged; with -ENETUNREACH if
+ * @conn_qual is 0 and the adapter has no address, or if another device has all its addresses.
+ */
+struct dat_psp *dat_psp_create(struct dat_evd *evd, const struct sockaddr_storage *addr,
+			       u64 conn_qual, u32 flags, struct mm_struct *mm, u64 user_data)
 {
 	struct dat_psp *psp;
 	int ret;
@@ -157,6 +186,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, u32 flags,
 	if (ret)
 		goto err_abort;
 	psp->evd = evd;
+	psp->addr = addr ? *addr : psp->obj.ia->addr;
 	psp->one_shot = flags & DAT_LISTEN_ONE_SHOT;
 	psp->makes_ep = flags & DAT_LISTEN_MAKES_EP;
 	psp->conn_qual = conn_qual;
@@ -167,9 +197,9 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, u32 flags,
 	 * Add the listener to the hash table before dat_obj_publish(), after which another thread
 	 * may free the listener and remove it from the table.
 	 */
-	mutex_lock(&psp_lock);
-	hash_add(psps, &psp->node, psp->port);
-	mutex_unlock(&psp_lock);
+	ret = psp_add(psp);
+	if (ret)
+		goto err_abort;
 	ret = dat_obj_publish(&psp->obj);
 	if (ret)
 		goto err_abort;

@@ -31,6 +31,8 @@ struct mm_struct;
  * @listener: listener of the transport; NULL after shutdown
  * @conn_qual: connection qualifier, as the consumer gave it
  * @port: port number to which @conn_qual maps; see dat_qual_port()
+ * @addr: only address at which the PSP listens; family AF_UNSPEC: all addresses of the adapter;
+ *	constant
  * @one_shot: flag: the PSP takes only one request
  * @makes_ep: flag: the face makes an EP for each request
  * @spent: flag: a @one_shot PSP has taken its request
@@ -46,6 +48,7 @@ struct dat_psp {
 	void			*listener;
 	u64			conn_qual;
 	u16			port;
+	struct sockaddr_storage	addr;
 	bool			one_shot;
 	bool			makes_ep;
 	atomic_t		spent;
@@ -95,8 +98,8 @@ struct dat_cr {
 DAT_OBJ_CAST(cr)
 DAT_OBJ_CAST(psp)
 
-struct dat_psp *dat_psp_create(struct dat_evd *evd, u64 conn_qual, u32 flags,
-			       struct mm_struct *mm, u64 user_data);
+struct dat_psp *dat_psp_create(struct dat_evd *evd, const struct sockaddr_storage *addr,
+			       u64 conn_qual, u32 flags, struct mm_struct *mm, u64 user_data);
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual);
 void dat_psp_bound(struct dat_psp *psp, u16 port);
 int dat_psp_request(struct dat_psp *psp, struct dat_request *req);

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/*
+ * Connection requests, which are rdma_cm ids.  The context pointer of a new id is the PSP, as that
+ * of the listener's id.  The context pointer of a request that a CR owns is the CR.
+ */
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cm.h>
+#include <rdma/rdma_cm.h>
+
+#include "core/addr.h"
+#include "core/dat.h"
+#include "core/ep/psp.h"
+#include "core/xport.h"
+#include "verbs/verbs.h"
+
+/*
+ * Private data of a reject by the driver.  iWARP has no reject reasons, so the private data shows
+ * the peer that the reject is not from a consumer.
+ */
+static const char refusal_data[4] = "DATn";
+
+/* Returns true if the private data @pd shows that the peer's driver, not a consumer, rejects. */
+bool verbs_is_refusal(const void *pd, u32 pd_len)
+{
+	return pd && pd_len >= sizeof(refusal_data) &&
+	       !memcmp(pd, refusal_data, sizeof(refusal_data));
+}
+
+/*
+ * Rejects a request on behalf of the driver.  @reason: any reason but IB_CM_REJ_CONSUMER_DEFINED.
+ * The caller destroys @id.
+ */
+static void refuse(struct rdma_cm_id *id, u8 reason)
+{
+	rdma_reject(id, refusal_data, sizeof(refusal_data), reason);
+}
+
+/*
+ * Returns true if a RoCE peer claims an address that is not the peer's own.  The claimed address
+ * comes from the private data of the request.  rdma_cm sends the answer to the GID of the path,
+ * which contains the peer's true address.
+ */
+static bool is_off_path(const struct rdma_cm_id *id)
+{
+	union ib_gid gid;
+
+	if (!rdma_protocol_roce(id->device, id->port_num))
+		return false;
+	if (rdma_ip2gid((struct sockaddr *)&id->route.addr.dst_addr, &gid))
+		return true;
+	return memcmp(&gid, &id->route.path_rec->dgid, sizeof(gid));
+}
+
+/*
+ * Returns the reject reason for an errno.  IB_CM_REJ_NO_RESOURCES tells the peer that it may try
+ * again.  IB_CM_REJ_INVALID_SERVICE_ID tells the peer that the listener takes no more requests.
+ */
+static u8 refusal_reason(int err)
+{
+	return err == -ENODEV || err == -EADDRNOTAVAIL ? IB_CM_REJ_INVALID_SERVICE_ID :
+							 IB_CM_REJ_NO_RESOURCES;
+}
+
+/*
+ * Handles an event of a listener's id.  If this function returns an error, rdma_cm destroys the id
+ * of the request.
+ */
+int verbs_request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+	struct dat_psp *psp = id->context;
+	struct dat_request req;
+	int ret;
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 0;
+	/* No consumer may see an address that the peer only claims to have. */
+	if (is_off_path(id)) {
+		refuse(id, IB_CM_REJ_INVALID_GID);
+		return -EADDRNOTAVAIL;
+	}
+	req = (struct dat_request) {
+		.handle		= id,
+		.remote		= id->route.addr.dst_addr,
+		.read_in	= param->responder_resources,
+		.read_out	= param->initiator_depth,
+		.qpn		= param->qp_num,
+		.pd		= param->private_data,
+		.pd_len		= param->private_data_len,
+	};
+	ret = dat_psp_request(psp, &req);
+	/*
+	 * Reject here, because rdma_cm would send a reject that looks like a consumer's, or no
+	 * reject at all if the error is -ENOMEM.
+	 */
+	if (ret)
+		refuse(id, refusal_reason(ret));
+	return ret;
+}
+
+void verbs_request_lock(void *request)
+{
+	rdma_lock_handler(request);
+}
+
+void verbs_request_unlock(void *request)
+{
+	rdma_unlock_handler(request);
+}
+
+/*
+ * Handles an event of an unanswered request.  The only events that rdma_cm reports for such a
+ * request mean that the request has ended.
+ */
+static int request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	dat_cr_gone(id->context);
+	return 0;
+}
+
+void verbs_request_own(void *request, struct dat_cr *cr)
+{
+	struct rdma_cm_id *id = request;
+
+	id->context = cr;
+	id->event_handler = request_handler;
+}
+
+void verbs_reject(void *request, const void *pd, u32 pd_len)
+{
+	rdma_reject(request, pd, pd_len, IB_CM_REJ_CONSUMER_DEFINED);
+	rdma_destroy_id(request);
+}
+
+void verbs_abandon(void *request)
+{
+	refuse(request, IB_CM_REJ_INVALID_SERVICE_ID);
+	rdma_destroy_id(request);
+}

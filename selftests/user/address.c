@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/* The addresses of an adapter: listeners follow them, and a connect takes its source by route. */
+#define _GNU_SOURCE
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "adapter.h"
+#include "dat_test.h"
+#include "proc.h"
+
+#define ESTABLISHED	0	/* result of meet() after a success */
+
+/* Run an "ip" command.  Return 0 or -1. */
+__attribute__((format(printf, 1, 2)))
+static int ip(const char *format, ...)
+{
+	char cmd[200] = "ip ";
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(cmd + 3, sizeof(cmd) - 3, format, args);
+	va_end(args);
+	return system(cmd) ? -1 : 0;
+}
+
+static int parse(const char *text, struct sockaddr_storage *ss)
+{
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM }, *ai;
+
+	memset(ss, 0, sizeof(*ss));
+	if (getaddrinfo(text, NULL, &hints, &ai))
+		return 0;
+	memcpy(ss, ai->ai_addr, ai->ai_addrlen);
+	freeaddrinfo(ai);
+	return ss->ss_family == AF_INET ? sizeof(struct sockaddr_in) :
+					  sizeof(struct sockaddr_in6);
+}
+
+static void print(const void *addr, char text[64])
+{
+	const struct sockaddr *sa = addr;
+
+	strcpy(text, "none");
+	getnameinfo(sa, sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
+						   sizeof(struct sockaddr_in6),
+		    text, 64, NULL, 0, NI_NUMERICHOST);
+}
+
+/* Set @text to the link-local address of v0, with the interface. */
+static int link_local(char text[64])
+{
+	struct ifaddrs *all, *i;
+	int ret = -1;
+
+	if (getifaddrs(&all))
+		return -1;
+	for (i = all; i && ret; i = i->ifa_next) {
+		const struct sockaddr_in6 *in6 = (const void *)i->ifa_addr;
+
+		if (!in6 || in6->sin6_family != AF_INET6 || strcmp(i->ifa_name, "v0") ||
+		    !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr))
+			continue;
+		print(in6, text);
+		ret = 0;
+	}
+	freeifaddrs(all);
+	return ret;
+}
+
+/* Returns 1 if the IA lists the address @text. */
+static int lists(struct t_file *f, const char *text)
+{
+	struct dat_ia_addr arg = { .size = sizeof(arg) };
+	char found[64];
+
+	while (!t_ioctl(f->fd, DAT_IOC_IA_ADDR, &arg)) {
+		print(arg.addr, found);
+		if (!strcmp(found, text))
+			return 1;
+	}
+	return 0;
+}
+
+/* Wait until the IA lists the address @text, or does not list it if @there is 0. */
+static int await_address(struct t_file *f, const char *text, int there)
+{
+	int i;
+
+	for (i = 0; i < 200 && lists(f, text) != there; i++)
+		usleep(100000);
+	return lists(f, text) == there ? 0 : -1;
+}
+
+/* End both EPs, whatever their state is, so that they can be used again. */
+static void part(struct t_pair *p)
+{
+	struct dat_eqe eqe;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		t_disconnect(&p->f, &p->ep[i], 1);
+	for (i = 0; i < 2; i++) {
+		while (t_reset(&p->f, &p->ep[i]) == -EISCONN)
+			t_event(&p->evd[i], 100, &eqe);
+		while (t_event(&p->evd[i], 0, &eqe))
+			;
+	}
+}
+
+static int accept_and_part(struct t_pair *p, uint32_t cr, char from[64])
+{
+	struct dat_ep_query q = { .size = sizeof(q), .id = p->ep[1].id };
+	struct dat_eqe eqe[2];
+	int ret, i;
+
+	ret = t_accept(&p->f, cr, &p->ep[0], NULL, 0);
+	if (ret)
+		return ret;
+	for (i = 0; i < 2; i++)
+		if (!t_event(&p->evd[i], T_WAIT_MS, &eqe[i]))
+			return -ETIMEDOUT;
+	if (eqe[0].type != DAT_EV_ESTABLISHED || eqe[1].type != DAT_EV_ESTABLISHED)
+		return (int)eqe[1].type;
+	ret = t_ioctl(p->f.fd, DAT_IOC_EP_QUERY, &q);
+	print(q.local, from);
+	part(p);
+	return ret;
+}
+
+/*
+ * Connect to the listener of @p at the address @to, and disconnect.  Set @from to the address from
+ * which the connection came.  Return ESTABLISHED, the type of the event that ended the attempt, or
+ * a negative errno.
+ */
+static int meet(struct t_pair *p, const char *to, char from[64])
+{
+	struct dat_ep_connect arg = {
+		.size = sizeof(arg), .id = p->ep[1].id, .conn_qual = T_QUAL,
+		.timeout_us = DAT_WAIT_FOREVER,
+	};
+	struct sockaddr_storage ss;
+	struct dat_eqe eqe;
+	int ret, i;
+
+	arg.addr_len = parse(to, &ss);
+	memcpy(arg.addr, &ss, arg.addr_len);
+	ret = t_ioctl(p->f.fd, DAT_IOC_EP_CONNECT, &arg);
+	if (ret)
+		return ret;
+	for (i = 0; i < T_WAIT_MS / 20; i++) {
+		if (t_event(&p->cr, 10, &eqe))
+			return accept_and_part(p, eqe.len, from);
+		if (t_event(&p->evd[1], 10, &eqe)) {
+			part(p);
+			return (int)eqe.type;
+		}
+	}
+	return -ETIMEDOUT;
+}
+
+/*
+ * Connect until the listener follows the addresses.  A listener that does not follow yet gives
+ * DAT_EV_NON_PEER_REJECTED.
+ */
+static int meet_soon(struct t_pair *p, const char *to, char from[64])
+{
+	int ret = -1, i;
+
+	for (i = 0; i < 100 && ret; i++) {
+		ret = meet(p, to, from);
+		if (ret)
+			usleep(100000);
+	}
+	return ret;
+}
+
+FIXTURE(address) {
+	struct t_pair p;
+	char from[64];
+};
+
+static void forget(void)
+{
+	ip("link del v0.7 2>/dev/null");
+	ip("addr del 10.9.9.1/24 dev v0 2>/dev/null");
+	ip("addr del 10.9.9.2/24 dev v0 2>/dev/null");
+	ip("addr del fd00:77::1/64 dev v0 2>/dev/null");
+	v0_add("10.9.0.1");
+}
+
+FIXTURE_SETUP(address)
+{
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	if (!if_nametoindex("v0"))
+		SKIP(return, "the adapter is not on an interface v0");
+	forget();
+}
+
+FIXTURE_TEARDOWN(address)
+{
+	forget();
+	t_pair_close(&self->p);
+}
+
+TEST_F_TIMEOUT(address, a_listener_follows_a_second_address, 120)
+{
+	struct t_pair *p = &self->p;
+
+	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, await_address(&p->f, "10.9.9.1", 1));
+	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.9.1", self->from));
+	EXPECT_STREQ("10.9.9.1", self->from);
+	EXPECT_EQ(ESTABLISHED, meet(p, "10.9.0.1", self->from));
+	EXPECT_STREQ("10.9.0.1", self->from);
+}
+
+TEST_F_TIMEOUT(address, a_listener_follows_an_address_that_is_replaced, 120)
+{
+	struct t_pair *p = &self->p;
+
+	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(ESTABLISHED, meet_soon(p, "10.9.9.1", self->from));
+	ASSERT_EQ(0, ip("addr del 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, ip("addr add 10.9.9.2/24 dev v0"));
+	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.9.2", self->from));
+	EXPECT_EQ(0, await_address(&p->f, "10.9.9.1", 0));
+	/* The same address again. */
+	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.9.1", self->from));
+}
+
+TEST_F_TIMEOUT(address, a_listener_listens_on_a_VLAN, 120)
+{
+	struct t_pair *p = &self->p;
+
+	if (ip("link add link v0 name v0.7 type vlan id 7"))
+		SKIP(return, "this kernel has no VLANs");
+	ASSERT_EQ(0, ip("addr add 10.9.7.1/24 dev v0.7"));
+	ASSERT_EQ(0, ip("link set v0.7 up"));
+	ASSERT_EQ(0, await_address(&p->f, "10.9.7.1", 1));
+	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.7.1", self->from));
+	EXPECT_STREQ("10.9.7.1", self->from);
+	EXPECT_EQ(ESTABLISHED, meet(p, "10.9.0.1", self->from));
+}
+
+TEST_F_TIMEOUT(address, a_listener_listens_at_IPv6_addresses, 120)
+{
+	struct t_pair *p = &self->p;
+	char local[64];
+
+	ASSERT_EQ(0, ip("addr add fd00:77::1/64 dev v0"));
+	EXPECT_EQ(ESTABLISHED, meet_soon(p, "fd00:77::1", self->from));
+	EXPECT_STREQ("fd00:77::1", self->from);
+	ASSERT_EQ(0, link_local(local));
+	EXPECT_EQ(ESTABLISHED, meet_soon(p, local, self->from)) TH_LOG("%s", local);
+	EXPECT_STREQ(local, self->from);
+}
+
+/* No event tells when the detection of duplicates ends. */
+TEST_F_TIMEOUT(address, a_tentative_address_is_followed_when_it_is_usable, 120)
+{
+	struct t_pair *p = &self->p;
+
+	ASSERT_EQ(0, write_text("/proc/sys/net/ipv6/conf/v0/accept_dad", "1"));
+	EXPECT_EQ(0, ip("addr add fd00:77::1/64 dev v0"));
+	EXPECT_EQ(ESTABLISHED, meet_soon(p, "fd00:77::1", self->from));
+	ASSERT_EQ(0, write_text("/proc/sys/net/ipv6/conf/v0/accept_dad", "0"));
+}
+
+TEST_F_TIMEOUT(address, a_listener_may_begin_before_there_is_an_address, 120)
+{
+	struct t_pair *p = &self->p;
+	uint32_t psp, any;
+
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_PSP, p->psp));
+	ASSERT_EQ(0, ip("addr flush dev v0"));
+	ASSERT_EQ(0, await_address(&p->f, "10.9.0.1", 0));
+	EXPECT_EQ(-ENETUNREACH, t_psp(&p->f, &p->cr, 0, &any));
+	EXPECT_EQ(0, t_psp(&p->f, &p->cr, T_QUAL, &psp));
+	EXPECT_EQ(-EADDRINUSE, t_psp(&p->f, &p->cr, T_QUAL, &any));
+	EXPECT_EQ(-ENETUNREACH, meet(p, "10.9.0.1", self->from));
+	ASSERT_EQ(0, ip("addr add 10.9.0.1/24 dev v0"));
+	ASSERT_EQ(0, await_address(&p->f, "10.9.0.1", 1));
+	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.0.1", self->from));
+	/* A new link-local address, as after a boot. */
+	ip("link set v0 addrgenmode none && ip link set v0 addrgenmode eui64");
+}
+
+TEST_F_TIMEOUT(address, a_port_is_in_use_if_it_is_in_use_at_one_address, 120)
+{
+	struct t_pair *p = &self->p;
+	struct t_file f;
+	struct t_evd evd;
+	uint32_t psp;
+
+	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, await_address(&p->f, "10.9.9.1", 1));
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_PSP, p->psp));
+	ASSERT_EQ(0, t_open_at(&f, "10.9.9.1"));
+	ASSERT_EQ(0, t_evd(&f, DAT_STREAM_CR, 8, &evd));
+	ASSERT_EQ(0, t_psp(&f, &evd, T_QUAL, &psp));
+	EXPECT_EQ(-EADDRINUSE, t_psp(&p->f, &p->cr, T_QUAL, &p->psp));
+	t_close(&f);
+	EXPECT_EQ(0, t_psp(&p->f, &p->cr, T_QUAL, &p->psp));
+	EXPECT_EQ(ESTABLISHED, meet(p, "10.9.9.1", self->from));
+}
+
+TEST_F_TIMEOUT(address, an_IA_with_an_address_listens_only_there, 120)
+{
+	struct t_pair p;
+	struct t_file f;
+	struct t_evd evd;
+	uint32_t psp;
+
+	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, await_address(&self->p.f, "10.9.9.1", 1));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
+	ASSERT_EQ(0, t_pair_open_at(&p, "10.9.9.1"));
+	EXPECT_EQ(0, lists(&p.f, "10.9.0.1"));
+	EXPECT_EQ(1, lists(&p.f, "10.9.9.1"));
+	EXPECT_EQ(ESTABLISHED, meet(&p, "10.9.9.1", self->from));
+	/* rdma_cm rejects such a request as if a consumer did. */
+	EXPECT_NE(ESTABLISHED, meet(&p, "10.9.0.1", self->from));
+	/* Another process listens at the other address. */
+	ASSERT_EQ(0, t_open_at(&f, "10.9.0.1"));
+	ASSERT_EQ(0, t_evd(&f, DAT_STREAM_CR, 8, &evd));
+	EXPECT_EQ(0, t_psp(&f, &evd, T_QUAL, &psp));
+	t_close(&f);
+	t_pair_close(&p);
+}
+
+TEST_F_TIMEOUT(address, an_IA_with_an_address_connects_from_there, 120)
+{
+	struct t_pair p;
+
+	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, await_address(&self->p.f, "10.9.9.1", 1));
+	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
+	ASSERT_EQ(0, t_pair_open_at(&p, "10.9.9.1"));
+	EXPECT_EQ(-ENETUNREACH, meet(&p, "fd00:77::1", self->from));
+	t_pair_close(&p);
+}
+
+TEST_F_TIMEOUT(address, a_name_with_no_address_after_the_at_sign_is_ENOENT, 60)
+{
+	static const char *const bad[] = { "", "x", "10.9.0", "10.9.0.1 ", "fe80::1%nowhere", "@" };
+	struct t_file f;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-ENOENT, t_open_at(&f, bad[i])) TH_LOG("'%s'", bad[i]);
+		close(f.fd);
+	}
+}
+
+/* Nobody answers, so the id of the connection shows its addresses for a while. */
+TEST_F_TIMEOUT(address, a_connect_comes_from_the_address_of_the_route, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_ep_connect arg = {
+		.size = sizeof(arg), .id = p->ep[1].id, .conn_qual = T_QUAL, .timeout_us = 500000,
+	};
+	struct sockaddr_storage ss;
+
+	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, await_address(&p->f, "10.9.9.1", 1));
+	ASSERT_EQ(0, ip("neigh replace 10.9.9.77 lladdr 02:00:00:00:00:77 dev v0"));
+	arg.addr_len = parse("10.9.9.77", &ss);
+	memcpy(arg.addr, &ss, arg.addr_len);
+	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EP_CONNECT, &arg));
+	EXPECT_EQ(0, system("rdma resource show cm_id | grep 'dst-addr 10.9.9.77:4711' |"
+			    " grep -q 'src-addr 10.9.9.1:'"));
+	ip("neigh del 10.9.9.77 dev v0");
+	part(p);
+}
+
+TEST_HARNESS_MAIN
