@@ -33,6 +33,36 @@ static int is_local(const char *addr)
 	return found;
 }
 
+static void add_addr(struct adapter *a, const char *addr)
+{
+	unsigned int i;
+	void *bigger;
+
+	for (i = 0; i < a->naddrs; i++)
+		if (!strcmp(a->addrs[i], addr))
+			return;
+	bigger = reallocarray(a->addrs, a->naddrs + 1, sizeof(*a->addrs));
+	if (!bigger)
+		tool_die("no memory");
+	a->addrs = bigger;
+	strcpy(a->addrs[a->naddrs++], addr);
+}
+
+/* Find all addresses.  An older driver has only the one of DAT_IOC_IA_QUERY. */
+static void find_addrs(int fd, struct adapter *a)
+{
+	struct dat_ia_addr arg = { .size = sizeof(arg) };
+	char text[INFO_ADDR_SIZE];
+
+	a->naddrs = 0;
+	if (a->addr[0])
+		add_addr(a, a->addr);
+	while (!du_ioctl(fd, DAT_IOC_IA_ADDR, &arg)) {
+		text_address(arg.addr, text);
+		add_addr(a, text);
+	}
+}
+
 static int query(int fd, struct adapter *a)
 {
 	struct dat_ia_open open = { .size = sizeof(open) };
@@ -56,11 +86,13 @@ void adapter_query(struct adapter *a)
 		return;
 	}
 	a->err = -query(fd, a);
-	close(fd);
 	if (!a->err && a->query.addr_len)
 		text_address(a->query.addr, a->addr);
 	if (!is_local(a->addr))
 		a->addr[0] = '\0';
+	if (!a->err)
+		find_addrs(fd, a);
+	close(fd);
 }
 
 int adapter_names(struct adapter **list)
@@ -135,11 +167,15 @@ static const char *transport(const struct dat_ia_query *q)
 void adapter_text(const struct adapter *a)
 {
 	const struct dat_ia_query *q = &a->query;
+	unsigned int i;
 
 	printf("  state     %s\n", adapter_state(a));
 	if (a->err)
 		return;
 	printf("  address   %s\n", a->addr[0] ? a->addr : "none");
+	for (i = 0; i < a->naddrs; i++)
+		if (strcmp(a->addrs[i], a->addr))
+			printf("            %s\n", a->addrs[i]);
 	text_print(stdout, "  device    %s port %u\n", q->device, q->port);
 	printf("  vendor    %#x, part %#x, hardware %#x\n", q->vendor_id, q->vendor_part_id,
 	       q->hw_ver);
@@ -151,12 +187,17 @@ void adapter_text(const struct adapter *a)
 void adapter_json(const struct adapter *a)
 {
 	const struct dat_ia_query *q = &a->query;
+	unsigned int i;
 
 	json_str("state", adapter_state(a));
 	if (a->err)
 		return;
 	json_bool("active", a->active);
 	json_str("address", a->addr);
+	json_open("addresses", '[');
+	for (i = 0; i < a->naddrs; i++)
+		json_str(NULL, a->addrs[i]);
+	json_close(']');
 	json_str("device", (const char *)q->device);
 	json_num("port", q->port);
 	json_num("vendor_id", q->vendor_id);

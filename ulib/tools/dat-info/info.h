@@ -54,7 +54,9 @@ void json_null(const char *key);
  * @active: flag: the port is up
  * @err: errno of the open; @query is valid only if @err is 0
  * @query: limits and identity of the adapter
- * @addr: IP address; empty if the host has no address on the port
+ * @addr: IP address that represents the adapter; empty if the host has no address on the port
+ * @addrs: all IP addresses at which the adapter can be reached
+ * @naddrs: number of @addrs
  */
 struct adapter {
 	char			name[DAT_NAME_SIZE];
@@ -62,6 +64,8 @@ struct adapter {
 	int			err;
 	struct dat_ia_query	query;
 	char			addr[INFO_ADDR_SIZE];
+	char			(*addrs)[INFO_ADDR_SIZE];
+	unsigned int		naddrs;
 };
 
 /*
