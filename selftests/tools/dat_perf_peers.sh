@@ -74,6 +74,19 @@ the_next_address() {
 	[ $rc = 0 ] && [ "$first" = 2001:db8::1 ]
 }
 
+# Nobody has the first address of the name, which a client learns only from a connection event.
+the_address_after_a_dead_one() {
+	local hosts rc
+	hosts=$(</etc/hosts)
+	ip -6 addr add fd00:77::1/64 dev v0 || return 1
+	printf 'fd00:77::99 dat-three\n%s dat-three\n' "$host" >>/etc/hosts
+	serve && [ "$(getent ahosts dat-three | awk '{ print $1; exit }')" = fd00:77::99 ] && client dat-three
+	rc=$?
+	ip -6 addr del fd00:77::1/64 dev v0
+	printf '%s\n' "$hosts" >/etc/hosts
+	return $rc
+}
+
 # perf/perf-peer.c violates the protocol, and the server goes on.
 wrong_clients() {
 	serve || return 1
@@ -185,7 +198,7 @@ a_late_message() {
 }
 
 echo "TAP version 13"
-echo "1..13"
+echo "1..14"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
@@ -198,6 +211,8 @@ stopped_and_continued
 result a_server_that_is_stopped_and_continued_goes_on
 the_next_address
 result the_next_address_of_a_name_is_tried
+the_address_after_a_dead_one
+result the_next_address_is_tried_after_a_late_failure
 wrong_clients
 result a_client_that_violates_the_protocol_is_dropped
 refusals

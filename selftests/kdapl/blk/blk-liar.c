@@ -54,7 +54,7 @@ static struct datblk_reply *answer(struct link *l)
 	return (struct datblk_reply *)(l->mem.va + MESSAGE_SIZE);
 }
 
-static const char *host;
+static struct tool_host host;
 static unsigned int port;
 
 /* ---- Connections ---- */
@@ -88,7 +88,7 @@ static DAT_EVENT_NUMBER link_connect(struct link *l, const void *hello, size_t l
 	DAT_EVENT event = { 0 };
 
 	l->ep = tool_ep(&l->tool, NULL, 4, 4);
-	tool_start_connect(l->ep, host, port, hello, len);
+	tool_start_connect(l->ep, &host, port, hello, len);
 	if (!link_event(l, &event))
 		tool_die("no answer to a hello of %zu bytes", len);
 	data = &event.event_data.connect_event_data;
@@ -448,7 +448,7 @@ static int parse(int argc, char **argv, const char **device)
 	}
 	if (c != -1 || argc - optind != 2)
 		tool_usage("blk-liar [-d IA] [-r] HOST PORT");
-	host = argv[optind];
+	tool_host_find(&host, argv[optind]);
 	port = (unsigned int)opt_number(tool_prog, "PORT", argv[optind + 1], 1, 65535);
 	return read_only;
 }

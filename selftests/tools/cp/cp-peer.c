@@ -56,7 +56,7 @@ struct link {
 	int			status;
 };
 
-static const char *host;
+static struct tool_host host;
 static unsigned int port;
 
 static DAT_DTO_COOKIE cookie(uint64_t n)
@@ -101,7 +101,8 @@ static void link_connect(struct link *l)
 	struct cp_hello hello = { htonl(CP_MAGIC), htonl(CP_VERSION) };
 
 	link_open(l);
-	tool_connect(&l->tool, l->ep, host, port, &hello, sizeof(hello));
+	if (!tool_connect(&l->tool, l->ep, &host, port, &hello, sizeof(hello)))
+		tool_die("the first address does not answer");
 }
 
 static void got_message(struct link *l, const struct cp_msg *m)
@@ -327,7 +328,7 @@ static void flood(unsigned int n)
 	tool_open(&tool, NULL, 4096);
 	for (i = 0; i < n; i++) {
 		ep = tool_ep(&tool, NULL, 1, 1);
-		tool_start_connect(ep, host, port, "stranger", 8);
+		tool_start_connect(ep, &host, port, "stranger", 8);
 	}
 	for (i = 0; i < n && tool_event(&tool, 0, PATIENCE_MS, &event); i++)
 		;
@@ -369,12 +370,12 @@ int main(int argc, char **argv)
 	tool_prog = "cp-peer";
 	if (argc < 4)
 		tool_usage("see its source");
-	host = argv[1];
 	port = (unsigned int)opt_number(tool_prog, "PORT", argv[2], 1, 65535);
 	if (!strcmp(argv[3], "serve")) {
 		serve();
 		return 0;
 	}
+	tool_host_find(&host, argv[1]);
 	if (!strcmp(argv[3], "flood")) {
 		flood((unsigned int)opt_number(tool_prog, "N", arg, 1, 4096));
 		return 0;

@@ -64,7 +64,7 @@ struct header {
 	uint32_t	size;
 };
 
-static const char *host;
+static struct tool_host host;
 static unsigned int port;
 static struct tool tool;
 static struct tool_mem mem;	/* to receive, to send, and what the server can read */
@@ -117,7 +117,7 @@ static DAT_EVENT_NUMBER connection_event(void)
 static DAT_EVENT_NUMBER try_greeting(const struct greeting *h)
 {
 	make_ep();
-	tool_start_connect(ep, host, port, h, sizeof(*h));
+	tool_start_connect(ep, &host, port, h, sizeof(*h));
 	return connection_event();
 }
 
@@ -242,7 +242,7 @@ static void request_other(DAT_EP_HANDLE other, struct greeting *h)
 {
 	h->session = htonl(ntohl(h->session) + 1);
 	h->index = htonl(1);
-	tool_start_connect(other, host, port, h, sizeof(*h));
+	tool_start_connect(other, &host, port, h, sizeof(*h));
 }
 
 /* Keep requests under way, so that the server always finds one. */
@@ -355,7 +355,8 @@ int main(int argc, char **argv)
 	tool_prog = "perf-peer";
 	if (argc < 4)
 		tool_usage("see its source");
-	host = argv[1];
+	if (strcmp(argv[3], "serve"))
+		tool_host_find(&host, argv[1]);
 	port = (unsigned int)opt_number(tool_prog, "PORT", argv[2], 1, 65535);
 	tool_open(&tool, NULL, 1024);
 	tool_alloc(&tool, &mem, 3 * BYTES, TOOL_LOCAL | DAT_MEM_PRIV_REMOTE_READ_FLAG);

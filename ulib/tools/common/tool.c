@@ -229,14 +229,21 @@ void tool_listen(const struct tool *t, unsigned int port, DAT_EVD_HANDLE evd)
 		   "cannot listen");
 }
 
-static struct addrinfo *resolve(const char *host)
+void tool_host_find(struct tool_host *h, const char *name)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *ai;
-	int err = getaddrinfo(host, NULL, &hints, &ai);
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	int err = getaddrinfo(name, NULL, &hints, &h->list);
 
 	if (err)
-		tool_die("no address for '%s': %s", host, gai_strerror(err));
-	return ai;
+		tool_die("no address for '%s': %s", name, gai_strerror(err));
+	h->name = name;
+	h->next = h->list;
+}
+
+void tool_host_free(struct tool_host *h)
+{
+	freeaddrinfo(h->list);
+	h->list = NULL;
 }
 
 static const char *connect_advice(DAT_EVENT_NUMBER number)
@@ -255,43 +262,45 @@ static const char *connect_advice(DAT_EVENT_NUMBER number)
 	}
 }
 
-void tool_start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port,
+void tool_start_connect(DAT_EP_HANDLE ep, struct tool_host *h, unsigned int port,
 			const void *pd, size_t pd_len)
 {
-	struct addrinfo *list = resolve(host), *ai;
-	DAT_RETURN rc = DAT_SUCCESS;
+	DAT_RETURN rc;
 
-	/*
-	 * If the adapter does not support the family of an address, dat_ep_connect() fails at once.
-	 * Then try the next address.
-	 */
-	for (ai = list; ai; ai = ai->ai_next) {
-		rc = dat_ep_connect(ep, ai->ai_addr, port, CONNECT_TIMEOUT_US, (DAT_COUNT)pd_len,
-				    (DAT_PVOID)pd, DAT_QOS_BEST_EFFORT,
+	/* For example, the adapter may have no address of the family. */
+	for (;;) {
+		rc = dat_ep_connect(ep, h->next->ai_addr, port, CONNECT_TIMEOUT_US,
+				    (DAT_COUNT)pd_len, (DAT_PVOID)pd, DAT_QOS_BEST_EFFORT,
 				    DAT_CONNECT_DEFAULT_FLAG);
-		if (DAT_GET_TYPE(rc) != DAT_INVALID_ADDRESS)
+		if (DAT_GET_TYPE(rc) != DAT_INVALID_ADDRESS || !h->next->ai_next)
 			break;
+		h->next = h->next->ai_next;
 	}
-	freeaddrinfo(list);
 	tool_check(rc, "cannot connect");
 }
 
-void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
-		  const void *pd, size_t pd_len)
+int tool_connect(struct tool *t, DAT_EP_HANDLE ep, struct tool_host *h, unsigned int port,
+		 const void *pd, size_t pd_len)
 {
 	DAT_EVENT event;
 
-	tool_start_connect(ep, host, port, pd, pd_len);
+	tool_start_connect(ep, h, port, pd, pd_len);
 	/*
 	 * If the connect fails, completions of flushed receives arrive before the connection event.
 	 */
 	do {
 		tool_event(t, 0, 0, &event);
 	} while (event.event_number == DAT_DTO_COMPLETION_EVENT);
-	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		tool_die("cannot connect to %s port %u: %s: %s", host, port,
+	if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		return 1;
+	/* A program that refuses is the right one, so no other address helps. */
+	if (event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED || !h->next->ai_next)
+		tool_die("cannot connect to %s port %u: %s: %s", h->name, port,
 			 tool_event_name(event.event_number),
 			 connect_advice(event.event_number));
+	h->next = h->next->ai_next;
+	tool_check(dat_ep_reset(ep), "cannot try another address");
+	return 0;
 }
 
 DAT_RETURN tool_try_event(DAT_EVD_HANDLE evd, unsigned int timeout_ms, DAT_EVENT *event)

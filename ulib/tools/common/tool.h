@@ -4,6 +4,7 @@
 #ifndef TOOLS_COMMON_H
 #define TOOLS_COMMON_H
 
+#include <netdb.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -92,14 +93,35 @@ void tool_serve_signals(void);
 void tool_listen(const struct tool *t, unsigned int port, DAT_EVD_HANDLE evd);
 
 /*
- * Start to connect to the first address of @host that the adapter can reach.  Exits if there is no
- * such address, or if the call fails.
+ * struct tool_host - addresses of a server
+ * @name: name or address of the host, as the user gave it
+ * @list: all addresses of @name
+ * @next: address to try next
  */
-void tool_start_connect(DAT_EP_HANDLE ep, const char *host, unsigned int port,
+struct tool_host {
+	const char	*name;
+	struct addrinfo	*list;
+	struct addrinfo	*next;
+};
+
+/* Find the addresses of the host @name.  If there is none, print the reason and exit. */
+void tool_host_find(struct tool_host *h, const char *name);
+void tool_host_free(struct tool_host *h);
+
+/*
+ * Start to connect to @h->next, or to the first later address that dat_ep_connect() does not refuse
+ * at once.  If there is none, print the reason and exit.
+ */
+void tool_start_connect(DAT_EP_HANDLE ep, struct tool_host *h, unsigned int port,
 			const void *pd, size_t pd_len);
-/* Connect, and wait for the result.  On an error, print the reason and exit. */
-void tool_connect(struct tool *t, DAT_EP_HANDLE ep, const char *host, unsigned int port,
-		  const void *pd, size_t pd_len);
+
+/*
+ * Connect to @h->next and wait for the result.  Returns 1 after a success.  If the address does not
+ * answer and the host has another one, reset @ep, move on to that address and return 0: the caller
+ * posts its receives again and calls again.  On any other error, print the reason and exit.
+ */
+int tool_connect(struct tool *t, DAT_EP_HANDLE ep, struct tool_host *h, unsigned int port,
+		 const void *pd, size_t pd_len);
 
 /*
  * Take the next event.  Wait at most @timeout_ms milliseconds, or without limit if @timeout_ms is

@@ -324,6 +324,7 @@ static int open_file(struct outgoing *o, const char *path, int quiet)
 static void connect_to(struct sender *s, const struct cp_opt *opt, const char *host)
 {
 	struct cp_hello hello = { htonl(CP_MAGIC), htonl(CP_VERSION) };
+	struct tool_host server;
 	unsigned int i;
 
 	tool_open(&s->tool, opt->device, 256);
@@ -331,9 +332,12 @@ static void connect_to(struct sender *s, const struct cp_opt *opt, const char *h
 	tool_alloc(&s->tool, &s->out, SENDS * sizeof(struct cp_msg), TOOL_LOCAL);
 	tool_alloc(&s->tool, &s->in, RECVS * sizeof(struct cp_msg), TOOL_LOCAL);
 	s->ep = tool_ep(&s->tool, NULL, RECVS, SENDS + CP_SLOTS);
-	for (i = 0; i < RECVS; i++)
-		post_recv(s, i);
-	tool_connect(&s->tool, s->ep, host, opt->port, &hello, sizeof(hello));
+	tool_host_find(&server, host);
+	do {
+		for (i = 0; i < RECVS; i++)
+			post_recv(s, i);
+	} while (!tool_connect(&s->tool, s->ep, &server, opt->port, &hello, sizeof(hello)));
+	tool_host_free(&server);
 }
 
 int cp_send_files(const struct cp_opt *opt, const char *host, const char *as,

@@ -33,15 +33,21 @@ static void make_srq(struct perf *p)
 		perf_repost(p, NULL);
 }
 
-static void make_ep(struct perf *p, struct perf_conn *c, uint32_t recvs, uint32_t requests)
+/* Post @recvs receives to an endpoint that has no shared receive queue. */
+static void post_recvs(struct perf *p, struct perf_conn *c, uint32_t recvs)
 {
 	uint32_t i;
 
+	for (i = 0; !p->srq && i < recvs; i++)
+		perf_repost(p, c->ep);
+}
+
+static void make_ep(struct perf *p, struct perf_conn *c, uint32_t recvs, uint32_t requests)
+{
 	perf_check(p,
 		   tool_try_ep(&p->tool, p->srq, (DAT_COUNT)recvs, (DAT_COUNT)requests, &c->ep),
 		   "cannot make an endpoint: lower --eps, --idle or --window");
-	for (i = 0; !p->srq && i < recvs; i++)
-		perf_repost(p, c->ep);
+	post_recvs(p, c, recvs);
 }
 
 static void make_conns(struct perf *p)
@@ -117,15 +123,19 @@ void perf_prepare(struct perf *p)
 void perf_connect(struct perf *p)
 {
 	uint8_t greeting[PERF_GREETING_SIZE];
+	struct tool_host server;
 
+	tool_host_find(&server, p->args.host);
 	perf_ticker_start(p, STAGE_CONNECT);
 	p->session = (uint32_t)tool_now_ns() ^ (uint32_t)getpid() << 16;
 	for (p->up = 0; p->up < perf_conns(&p->opt); p->up++) {
 		perf_greeting_pack(p, p->up, greeting);
-		tool_connect(&p->tool, p->conn[p->up].ep, p->args.host, p->args.port, greeting,
-			     sizeof(greeting));
+		while (!tool_connect(&p->tool, p->conn[p->up].ep, &server, p->args.port, greeting,
+				     sizeof(greeting)))
+			post_recvs(p, &p->conn[p->up], p->up < p->opt.eps ? p->recvs : 0);
 	}
 	perf_ticker_stop(p);
+	tool_host_free(&server);
 }
 
 /*
