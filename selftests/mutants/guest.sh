@@ -101,7 +101,7 @@ no_splat() { [ -z "$(dmesg | splats)" ]; }
 export -f no_splat splats
 
 one() { # MUTANT
-	local dir=$run/$1 work programs stop=(--first-failure)
+	local dir=$run/$1 work programs shown stop=(--first-failure)
 	work=$(mktemp -d) || exit 1
 	[ "$1" != control ] || stop=()
 	: >"$dir/begun"
@@ -110,8 +110,11 @@ one() { # MUTANT
 	cover "$dir"
 	echo "# begin load" >"$dir/log"
 	if load "$build/stripped"; then
+		# Not a pipe to tee: a process that hangs keeps it open.
+		tail -n 0 -f "$dir/log" & shown=$!
 		"$tree/selftests/run_in_vm.sh" --after no_splat "${stop[@]}" "$tests" "$(cat "$dir/limit")" \
-			"$work" "${programs[@]}" 2>&1 | tee -a "$dir/log"
+			"$work" "${programs[@]}" >>"$dir/log" 2>&1
+		kill $shown
 	else
 		echo "not ok 1 the modules can be loaded" >>"$dir/log"
 	fi
