@@ -366,7 +366,8 @@ TEST_F_TIMEOUT(address, a_connect_comes_from_the_address_of_the_route, 120)
 {
 	struct t_pair *p = &self->p;
 	struct dat_ep_connect arg = {
-		.size = sizeof(arg), .id = p->ep[1].id, .conn_qual = T_QUAL, .timeout_us = 500000,
+		.size = sizeof(arg), .id = p->ep[1].id, .conn_qual = T_QUAL,
+		.timeout_us = DAT_WAIT_FOREVER,
 	};
 	struct sockaddr_storage ss;
 
