@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* RSMAPI: exported segments. */
 #include "rsm_test.h"
+#include "proc.h"
 
 #include <grp.h>
 #include <pthread.h>
@@ -51,20 +52,6 @@ TEST_F(export, create_checks_its_arguments)
 	munmap(hole + 2 * R_PAGE, R_PAGE);
 }
 
-static long status_kb(const char *name)
-{
-	char line[128];
-	long kb = -1;
-	FILE *f = fopen("/proc/self/status", "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, strlen(name)))
-			kb = atol(line + strlen(name));
-	if (f)
-		fclose(f);
-	return kb;
-}
-
 /*
  * Without CAP_IPC_LOCK, export memory within RLIMIT_MEMLOCK, and then more memory beyond the limit.
  */
@@ -90,14 +77,14 @@ static int over_memlock(void *arg)
 /* RSM check: 10 */
 TEST_F(export, memory_is_limited_and_given_back)
 {
-	long before = status_kb("VmPin:");
+	long before = vm_pin_kb();
 	rsm_memseg_export_handle_t exp;
 	char *m = r_mem(R_SIZE);
 
 	ASSERT_EQ(RSM_SUCCESS, rsm_memseg_export_create(self->p.ctlr, &exp, m, R_SIZE, 0));
-	EXPECT_EQ(before + (long)(R_SIZE / 1024), status_kb("VmPin:"));
+	EXPECT_EQ(before + (long)(R_SIZE / 1024), vm_pin_kb());
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_export_destroy(exp));
-	EXPECT_EQ(before, status_kb("VmPin:"));
+	EXPECT_EQ(before, vm_pin_kb());
 	munmap(m, R_SIZE);
 	if (getuid())
 		SKIP(return, "needs root to become somebody else");

@@ -12,6 +12,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "proc.h"
 
 FIXTURE(memory) {
 	struct t_pair p;
@@ -341,23 +342,10 @@ TEST_F(memory, read_only_memory_cannot_be_registered_for_writing)
 	EXPECT_EQ(-EFAULT, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg));
 }
 
-static unsigned long pinned_kb(void)
-{
-	unsigned long kb = 0;
-	char line[128];
-	FILE *f = fopen("/proc/self/status", "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "VmPin: %lu", &kb);
-	if (f)
-		fclose(f);
-	return kb;
-}
-
 /* Covers: SH 38 */
 TEST_F(memory, pages_are_pinned_until_the_lmr_or_its_file_goes)
 {
-	unsigned long before = pinned_kb();
+	long before = vm_pin_kb();
 	struct t_lmr lmr;
 	struct t_file f;
 	uint32_t pz;
@@ -365,15 +353,15 @@ TEST_F(memory, pages_are_pinned_until_the_lmr_or_its_file_goes)
 	ASSERT_EQ(0, t_open(&f));
 	ASSERT_EQ(0, t_pz(&f, &pz));
 	ASSERT_EQ(0, t_lmr(&f, pz, 1 << 20, T_PRIV_ALL, &lmr));
-	EXPECT_EQ(before + 1024, pinned_kb());
+	EXPECT_EQ(before + 1024, vm_pin_kb());
 	/* Unmapping the memory does not unpin its pages, because the device still uses them. */
 	ASSERT_EQ(0, munmap(lmr.va, lmr.size));
-	EXPECT_EQ(before + 1024, pinned_kb());
+	EXPECT_EQ(before + 1024, vm_pin_kb());
 	ASSERT_EQ(0, t_free(&f, DAT_OBJ_LMR, lmr.id));
-	EXPECT_EQ(before, pinned_kb());
+	EXPECT_EQ(before, vm_pin_kb());
 	ASSERT_EQ(0, t_lmr(&f, pz, 1 << 20, T_PRIV_ALL, &lmr));
 	t_close(&f);
-	EXPECT_EQ(before, pinned_kb());
+	EXPECT_EQ(before, vm_pin_kb());
 }
 
 /*
