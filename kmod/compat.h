@@ -92,6 +92,33 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
+ * Registers user memory by the function of the driver, with an empty udata, as the driver expects
+ * it from user space.  Linux 6.17 added the DMA handle to the arguments.  The registration does not
+ * appear in "rdma resource show mr".
+ */
+static inline struct ib_mr *dat_reg_user_mr_udata(struct ib_pd *pd, u64 addr, u64 length,
+						  int access)
+{
+	struct ib_udata udata = {};
+	struct ib_mr *mr;
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+	mr = pd->device->ops.reg_user_mr(pd, addr, length, addr, access, &udata);
+#else
+	mr = pd->device->ops.reg_user_mr(pd, addr, length, addr, access, NULL, &udata);
+#endif
+	if (IS_ERR(mr))
+		return mr;
+	mr->device = pd->device;
+	mr->type = IB_MR_TYPE_USER;
+	mr->pd = pd;
+	mr->iova = addr;
+	mr->length = length;
+	atomic_inc(&pd->usecnt);
+	return mr;
+}
+
+/*
  * Since Linux 6.18, the struct pages of a folio are always adjacent, and nth_page() is gone.  A
  * distribution may have removed nth_page() earlier, so the macro itself is tested.
  */

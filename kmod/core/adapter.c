@@ -299,10 +299,10 @@ static bool dev_alloc_stats(struct dat_dev *dev)
 
 /*
  * Allocates a device, which the transport fills in and passes to dat_dev_register() or
- * dat_dev_put().  @nports: 0 for an InfiniBand switch.  @usable: DAT supports the driver.  May
- * sleep.  Returns NULL if memory is short.
+ * dat_dev_put().  @nports: 0 for an InfiniBand switch.  May sleep.  Returns NULL if memory is
+ * short.
  */
-struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool usable)
+struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports)
 {
 	struct dat_dev *dev = kzalloc(struct_size(dev, stats, nports), GFP_KERNEL);
 
@@ -311,9 +311,8 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool 
 	kref_init(&dev->ref);
 	dev->ops = ops;
 	dev->nports = nports;
-	dev->usable = usable;
 	INIT_LIST_HEAD(&dev->ias);
-	if (usable && !dev_alloc_stats(dev)) {
+	if (!dev_alloc_stats(dev)) {
 		dev_free(dev);
 		return NULL;
 	}

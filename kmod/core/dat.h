@@ -223,7 +223,7 @@ int dat_core_init(void);
 void dat_core_exit(void);
 
 /* adapter.c */
-struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports, bool usable);
+struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports);
 void dat_dev_register(struct dat_dev *dev);
 void dat_dev_unregister(struct dat_dev *dev);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);

@@ -6,7 +6,8 @@
  * verbs_bind_init() pins the pages of the process and chooses a key, which gives no access yet.
  * When the bind has its turn in the send queue, a work request registers the memory, and the key
  * takes effect.  If the memory is too large for a work request, verbs_bind_init() registers the
- * memory directly.  The key of such memory gives access before the bind completes.
+ * memory directly, unless the driver registers by work request only.  The key of such memory gives
+ * access before the bind completes.
  *
  * On a device with DAT_QUIRK_OPEN_INVALIDATE, any peer of the host could end a registration that
  * was made by a work request.  A peer cannot end a registration that was made directly, so on such
@@ -43,39 +44,6 @@ static u64 bind_pages(u64 addr, u64 length)
 	return (PAGE_ALIGN(addr + length) - (addr & PAGE_MASK)) >> PAGE_SHIFT;
 }
 
-/*
- * Sets the pages of @mr.  The umem consists of whole pages, so map_umem() cuts the first and the
- * last entry to the bytes of the binding.
- */
-static int map_umem(struct ib_mr *mr, const struct ib_umem *umem, u64 addr, u64 length)
-{
-	const struct sg_table *pages = &umem->sgt_append.sgt;
-	u32 skip = offset_in_page(addr);
-	struct scatterlist *sg, *to;
-	struct sg_table exact;
-	unsigned int i;
-	int n;
-
-	n = sg_alloc_table(&exact, pages->nents, GFP_KERNEL);
-	if (n)
-		return n;
-	to = exact.sgl;
-	for_each_sgtable_dma_sg(pages, sg, i) {
-		sg_dma_address(to) = sg_dma_address(sg) + skip;
-		sg_dma_len(to) = min_t(u64, sg_dma_len(sg) - skip, length);
-		length -= sg_dma_len(to);
-		skip = 0;
-		to = sg_next(to);
-	}
-	n = ib_map_mr_sg(mr, exact.sgl, pages->nents, NULL, PAGE_SIZE);
-	sg_free_table(&exact);
-	if (n < 0)
-		return n;
-	/* Peers use the process address, which has the same page offset as the DMA address. */
-	mr->iova = addr;
-	return n == pages->nents ? 0 : -EINVAL;
-}
-
 /* Pins the pages and allocates the MR.  verbs_bind_start() later registers the pages. */
 static int binding_pin(struct verbs_binding *vb)
 {
@@ -87,11 +55,11 @@ static int binding_pin(struct verbs_binding *vb)
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	vb->umem = umem;
-	mr = verbs_alloc_mr(b->pz, bind_pages(b->addr, b->length));
+	mr = verbs_mr_of_umem(b->pz, umem);
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	vb->mr = mr;
-	return map_umem(mr, umem, b->addr, b->length);
+	return 0;
 }
 
 static int binding_set_mr(struct verbs_binding *vb, struct ib_mr *mr)
@@ -113,12 +81,12 @@ static int bind_make(struct verbs_binding *vb)
 		return binding_set_mr(vb, verbs_mr_of_part(b->pz, mem, b->addr - b->lmr->start,
 							   b->length, b->addr));
 	}
-	vb->queued = !(dev->quirks & DAT_QUIRK_OPEN_INVALIDATE) &&
-		     bind_pages(b->addr, b->length) <= dev->limits.fast_reg_pages;
+	vb->queued = to_verbs_dev(dev)->reg == VERBS_REG_REQUEST ||
+		     (!(dev->quirks & DAT_QUIRK_OPEN_INVALIDATE) &&
+		      bind_pages(b->addr, b->length) <= dev->limits.fast_reg_pages);
 	if (vb->queued)
 		return binding_pin(vb);
-	return binding_set_mr(vb, ib_reg_user_mr(to_verbs_pz(b->pz)->pd, b->addr, b->length,
-						 b->addr, vb->access));
+	return binding_set_mr(vb, verbs_reg_user(b->pz, b->addr, b->length, vb->access));
 }
 
 int verbs_bind_init(struct dat_binding *b)
@@ -130,7 +98,7 @@ int verbs_bind_init(struct dat_binding *b)
 	ret = bind_make(vb);
 	/* -EPERM means that RLIMIT_MEMLOCK is 0 and the process lacks CAP_IPC_LOCK. */
 	if (ret)
-		return ret == -EPERM ? -ENOMEM : ret;
+		return ret == -EPERM || ret == -E2BIG ? -ENOMEM : ret;
 	b->lkey = vb->mr->lkey;
 	b->rkey = vb->mr->rkey;
 	return 0;

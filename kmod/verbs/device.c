@@ -151,20 +151,57 @@ static struct ib_client verbs_client = {
 	.remove	= client_remove,
 };
 
+/* Returns true if the driver makes reliable queue pairs for kernel consumers. */
+static bool device_makes_qps(struct ib_device *ibdev)
+{
+	struct ib_qp_init_attr init = {
+		.cap		= { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,
+				    .max_recv_sge = 1 },
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
+		.qp_type	= IB_QPT_RC,
+	};
+	struct ib_pd *pd = ib_alloc_pd(ibdev, 0);
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+
+	if (IS_ERR(pd))
+		return false;
+	cq = ib_alloc_cq(ibdev, NULL, 2, 0, IB_POLL_DIRECT);
+	if (IS_ERR(cq)) {
+		ib_dealloc_pd(pd);
+		return false;
+	}
+	init.send_cq = cq;
+	init.recv_cq = cq;
+	qp = ib_create_qp(pd, &init);
+	if (!IS_ERR(qp))
+		ib_destroy_qp(qp);
+	ib_free_cq(cq);
+	ib_dealloc_pd(pd);
+	return !IS_ERR(qp);
+}
+
+/* Returns why DAT cannot use a device, or NULL if it can. */
+static const char *refusal(const struct verbs_dev *vdev, const struct dat_limits *limits)
+{
+	if (vdev->reg == VERBS_REG_REQUEST && !limits->fast_reg_pages)
+		return "its driver cannot register memory for the kernel";
+	if (!vdev->known && !device_makes_qps(vdev->ibdev))
+		return "its driver makes no reliable queue pairs for the kernel";
+	return NULL;
+}
+
 static int client_add(struct ib_device *ibdev)
 {
 	char fw[IB_FW_VERSION_NAME_MAX] = {};
-	bool usable = verbs_driver_good(ibdev);
 	struct verbs_dev *vdev;
 	struct dat_dev *dev;
+	const char *why;
 
-	if (!usable)
-		dat_log("%s: the device is refused: its driver cannot register user memory for DAT",
-			dev_name(&ibdev->dev));
 	vdev = kzalloc(sizeof(*vdev), GFP_KERNEL);
 	if (!vdev)
 		return -ENOMEM;
-	dev = dat_dev_alloc(&verbs_ops, rdma_end_port(ibdev), usable);
+	dev = dat_dev_alloc(&verbs_ops, rdma_end_port(ibdev));
 	if (!dev) {
 		kfree(vdev);
 		return -ENOMEM;
@@ -174,8 +211,12 @@ static int client_add(struct ib_device *ibdev)
 #ifdef CONFIG_CGROUP_RDMA
 	dev->cg = &ibdev->cg_device;
 #endif
-	dev->quirks = verbs_quirks(ibdev);
 	fill_limits(ibdev, &dev->limits);
+	verbs_driver_set(vdev, dev);
+	why = refusal(vdev, &dev->limits);
+	dev->usable = !why;
+	if (why)
+		dat_log("%s: the device is refused: %s", dev_name(&ibdev->dev), why);
 	ib_get_device_fw_str(ibdev, fw);
 	strscpy(dev->limits.fw, fw, sizeof(dev->limits.fw));
 	ib_set_client_data(ibdev, &verbs_client, dev);

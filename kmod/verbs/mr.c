@@ -7,10 +7,17 @@
  * the device.  Segments then use the zone's key for DMA addresses, and dat_wr_to_sge() checks that
  * a segment is inside the memory.  All other memory is registered, so that the memory is contiguous
  * for the device and a peer can access no other bytes.
+ *
+ * Memory of a process is registered in the way that the driver needs: directly, or pinned here and
+ * then registered like kernel memory.
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "core/dat.h"
 #include "core/ep/conn.h"
 #include "core/ep/queue.h"
@@ -114,20 +121,6 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 }
 
 /*
- * Returns a mask of the page sizes that a registration by work request may use.  A device with
- * DAT_QUIRK_REG_PAGES uses the page size of the request.  Other devices always use PAGE_SIZE, so a
- * request with a larger page size would give a peer access to other memory.
- */
-static u64 reg_page_sizes(const struct dat_dev *dev)
-{
-	u64 sizes = PAGE_SIZE;
-
-	if (dev->quirks & DAT_QUIRK_REG_PAGES)
-		sizes |= verbs_device(dev)->attrs.page_size_cap;
-	return sizes;
-}
-
-/*
  * Returns the OR of two values: all addresses at which a page must begin or end, and the bits in
  * which the first DMA address differs from @iova.  The lowest set bit of the result is the largest
  * possible page size.
@@ -168,12 +161,12 @@ static u64 pages_of(struct scatterlist *sgl, u32 n, u32 shift)
 static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32 n, u64 iova,
 			 u32 *pages)
 {
-	u64 bits = boundaries(sgl, n, iova), sizes = reg_page_sizes(dev), count;
-	u32 shift;
+	u64 bits = boundaries(sgl, n, iova), sizes = to_verbs_dev(dev)->page_sizes, count;
+	u32 shift = sizes ? __ffs64(sizes) : PAGE_SHIFT;
 
-	if (bits & ~PAGE_MASK)
+	if (bits & (BIT_ULL(shift) - 1))
 		return -EINVAL;
-	for (shift = PAGE_SHIFT; shift < 31; shift++) {
+	for (; shift < 31; shift++) {
 		if (bits & (BIT_ULL(shift) - 1))
 			break;
 		count = pages_of(sgl, n, shift);
@@ -269,19 +262,165 @@ struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offs
 	return mr;
 }
 
-int verbs_lmr_user(struct dat_lmr *lmr)
-{
-	struct ib_mr *mr;
+/* A position in pinned memory: @skip bytes after the beginning of the entry @sg. */
+struct umem_pos {
+	struct scatterlist	*sg;
+	u64			skip;
+};
 
-	mr = ib_reg_user_mr(to_verbs_pz(lmr->pz)->pd, lmr->start, lmr->length, lmr->start,
-			    lmr_access(lmr->priv));
+/*
+ * Prepares a registration of the next @length bytes, which @pos has, like verbs_mr_of_part().
+ * Moves @pos to the end of these bytes.
+ */
+static struct ib_mr *mr_of_next(struct dat_pz *pz, struct umem_pos *pos, u64 addr, u64 length)
+{
+	u64 end = pos->skip + length, seen = 0;
+	struct scatterlist *sg;
+	struct dat_kmem *part;
+	struct ib_mr *mr;
+	u32 n = 0;
+
+	for (sg = pos->sg; seen < end; sg = sg_next(sg), n++)
+		seen += sg_dma_len(sg);
+	part = dat_kmem_of_dma(pos->sg, n, pos->skip, length);
+	if (IS_ERR(part))
+		return ERR_CAST(part);
+	mr = mr_of(pz, part->sgt.sgl, part->sgt.nents, addr);
+	dat_kmem_free(part, pz->obj.ia->dev);
+	for (pos->skip = end; n && pos->skip >= sg_dma_len(pos->sg); n--) {
+		pos->skip -= sg_dma_len(pos->sg);
+		pos->sg = sg_next(pos->sg);
+	}
+	return mr;
+}
+
+static struct umem_pos umem_begin(const struct ib_umem *umem)
+{
+	return (struct umem_pos) {
+		.sg = umem->sgt_append.sgt.sgl, .skip = offset_in_page(umem->address),
+	};
+}
+
+/* Prepares a registration of all of @umem, as verbs_mr_of_part() does of kernel memory. */
+struct ib_mr *verbs_mr_of_umem(struct dat_pz *pz, const struct ib_umem *umem)
+{
+	struct umem_pos pos = umem_begin(umem);
+
+	return mr_of_next(pz, &pos, umem->address, umem->length);
+}
+
+/*
+ * Registers memory of the current process directly.  May sleep.  Fails like ib_reg_user_mr().  The
+ * device must not be one with VERBS_REG_REQUEST.
+ */
+struct ib_mr *verbs_reg_user(struct dat_pz *pz, u64 addr, u64 length, int access)
+{
+	struct ib_pd *pd = to_verbs_pz(pz)->pd;
+
+	if (to_verbs_dev(pz->obj.ia->dev)->reg == VERBS_REG_UDATA)
+		return dat_reg_user_mr_udata(pd, addr, length, access);
+	return ib_reg_user_mr(pd, addr, length, addr, access);
+}
+
+static int lmr_set_mr(struct dat_lmr *lmr, struct ib_mr *mr)
+{
 	if (IS_ERR(mr))
-		/* -EPERM means that RLIMIT_MEMLOCK is 0 and the process lacks CAP_IPC_LOCK. */
-		return PTR_ERR(mr) == -EPERM ? -ENOMEM : PTR_ERR(mr);
+		return PTR_ERR(mr);
 	to_verbs_lmr(lmr)->mr = mr;
 	lmr->lkey = mr->lkey;
 	lmr->rkey = mr->rkey;
 	return 0;
+}
+
+/* Allocates the chunks of an LMR, each as long as a work request can register. */
+static int chunks_alloc(struct dat_lmr *lmr)
+{
+	const struct dat_dev *dev = lmr->obj.ia->dev;
+	u64 bytes = dev->limits.fast_reg_pages << __ffs64(to_verbs_dev(dev)->page_sizes);
+	u32 shift = ilog2(bytes);
+	u64 first = lmr->start >> shift;
+	u64 n = ((lmr->start + lmr->length - 1) >> shift) - first + 1;
+	struct verbs_lmr *vlmr = to_verbs_lmr(lmr);
+
+	if (n > dev->limits.max_mr)
+		return -ENOMEM;
+	lmr->chunks = kvzalloc(struct_size(lmr->chunks, lkey, n), GFP_KERNEL_ACCOUNT);
+	vlmr->chunk_mr = kvcalloc(n, sizeof(*vlmr->chunk_mr), GFP_KERNEL_ACCOUNT);
+	if (!lmr->chunks || !vlmr->chunk_mr)
+		return -ENOMEM;
+	lmr->chunks->first = first;
+	lmr->chunks->shift = shift;
+	lmr->chunks->n = n;
+	return 0;
+}
+
+/* Registers an LMR in chunks.  A killed process registers no further chunks. */
+static int lmr_by_chunks(struct dat_lmr *lmr)
+{
+	struct verbs_lmr *vlmr = to_verbs_lmr(lmr);
+	struct umem_pos pos = umem_begin(vlmr->umem);
+	u64 end = lmr->start + lmr->length, at = lmr->start, next;
+	struct dat_chunks *c;
+	struct ib_mr *mr;
+	int ret;
+
+	ret = chunks_alloc(lmr);
+	c = lmr->chunks;
+	for (; !ret && at < end; at = next) {
+		next = min(end, ((at >> c->shift) + 1) << c->shift);
+		mr = mr_of_next(lmr->pz, &pos, at, next - at);
+		if (IS_ERR(mr))
+			return PTR_ERR(mr);
+		c->lkey[vlmr->nchunks] = mr->lkey;
+		vlmr->chunk_mr[vlmr->nchunks++] = mr;
+		ret = verbs_pz_register(lmr->pz, mr, lmr_access(lmr->priv));
+		if (fatal_signal_pending(current))
+			ret = -EINTR;
+	}
+	return ret;
+}
+
+/*
+ * Registers memory of a process by work request.  Memory without remote access needs no
+ * registration if it is contiguous for the device, and may be longer than a registration.
+ */
+static int lmr_by_request(struct dat_lmr *lmr)
+{
+	bool remote = lmr->priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE);
+	struct ib_umem *umem;
+	struct ib_mr *mr;
+	u64 dma;
+	int ret;
+
+	umem = ib_umem_get_va(verbs_device(lmr->obj.ia->dev), lmr->start, lmr->length,
+			      lmr_access(lmr->priv));
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	to_verbs_lmr(lmr)->umem = umem;
+	if (!remote && umem->sgt_append.sgt.nents == 1) {
+		dma = sg_dma_address(umem->sgt_append.sgt.sgl) + offset_in_page(lmr->start);
+		lmr->shift = dma - lmr->start;
+		lmr->lkey = lmr->pz->dma_key;
+		return 0;
+	}
+	mr = verbs_mr_of_umem(lmr->pz, umem);
+	if (mr == ERR_PTR(-E2BIG))
+		return remote ? -ENOMEM : lmr_by_chunks(lmr);
+	ret = lmr_set_mr(lmr, mr);
+	return ret ?: verbs_pz_register(lmr->pz, mr, lmr_access(lmr->priv));
+}
+
+int verbs_lmr_user(struct dat_lmr *lmr)
+{
+	int ret;
+
+	if (to_verbs_dev(lmr->obj.ia->dev)->reg == VERBS_REG_REQUEST)
+		ret = lmr_by_request(lmr);
+	else
+		ret = lmr_set_mr(lmr, verbs_reg_user(lmr->pz, lmr->start, lmr->length,
+						     lmr_access(lmr->priv)));
+	/* -EPERM means that RLIMIT_MEMLOCK is 0 and the process lacks CAP_IPC_LOCK. */
+	return ret == -EPERM ? -ENOMEM : ret;
 }
 
 int verbs_lmr_kernel(struct dat_lmr *lmr)
@@ -307,10 +446,17 @@ int verbs_lmr_kernel(struct dat_lmr *lmr)
 
 void verbs_lmr_exit(struct dat_lmr *lmr)
 {
-	struct ib_mr *mr = xchg(&to_verbs_lmr(lmr)->mr, NULL);
+	struct verbs_lmr *vlmr = to_verbs_lmr(lmr);
+	struct ib_mr *mr = xchg(&vlmr->mr, NULL);
 
 	if (mr)
 		ib_dereg_mr(mr);
+	while (vlmr->nchunks)
+		ib_dereg_mr(vlmr->chunk_mr[--vlmr->nchunks]);
+	kvfree(vlmr->chunk_mr);
+	vlmr->chunk_mr = NULL;
+	ib_umem_release(vlmr->umem);
+	vlmr->umem = NULL;
 }
 
 int verbs_lmr_empty(struct dat_lmr *lmr, u32 max_pages)

@@ -1,38 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* Supported RDMA drivers and their quirks.  Only this file reads the driver id of a device. */
+/*
+ * RDMA drivers: how each registers user memory, and its quirks.  Only this file reads the driver id
+ * of a device.
+ */
+#include <linux/moduleparam.h>
+#include <linux/sizes.h>
+
 #include "compat.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
+/*
+ * Pages of a registration by work request that every driver handles.  irdma announces more, but
+ * then uses a page list of another form, which its work request does not support.
+ */
+#define SAFE_REG_PAGES	512
+
 struct verbs_driver {
 	enum rdma_driver_id	id;
+	enum verbs_reg		reg;
 	unsigned long		quirks;		/* enum dat_quirk bits */
 };
 
-/*
- * Drivers that correctly register user memory for a kernel protection domain.  Some other drivers
- * (irdma, mthca, hns) read a udata that does not exist, or map the wrong memory.  So a driver that
- * is not listed is not supported.
- */
+/* Drivers that take a faster way than unknown_driver, or that have quirks. */
 static const struct verbs_driver drivers[] = {
-	{ RDMA_DRIVER_RXE,	RXE_QUIRKS_BEFORE_6_12 | RXE_QUIRKS_BEFORE_6_3 |
+	{ RDMA_DRIVER_RXE,	VERBS_REG_DIRECT,
+				RXE_QUIRKS_BEFORE_6_12 | RXE_QUIRKS_BEFORE_6_3 |
 				RXE_QUIRKS_AFTER_6_1 |
 				DAT_QUIRK_LONG_IS_QP_OP | DAT_QUIRK_REG_PAGES |
 				DAT_QUIRK_OPEN_INVALIDATE },
-	{ RDMA_DRIVER_SIW,	DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_UNORDERED |
+	{ RDMA_DRIVER_SIW,	VERBS_REG_DIRECT,
+				DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_UNORDERED |
 				DAT_QUIRK_REJECT_IS_RESET | DAT_QUIRK_NO_SOLICITED },
-	{ RDMA_DRIVER_MLX4,	DAT_QUIRK_REG_PAGES },
-	{ RDMA_DRIVER_MLX5,	DAT_QUIRK_REG_PAGES },
-	{ RDMA_DRIVER_CXGB4,	DAT_QUIRK_REG_PAGES },
-	{ RDMA_DRIVER_BNXT_RE,	DAT_QUIRK_REG_PAGES },
-	{ RDMA_DRIVER_OCRDMA,	DAT_QUIRK_REG_PAGES },
-	{ RDMA_DRIVER_VMW_PVRDMA },
-	{ RDMA_DRIVER_QEDR,	DAT_QUIRK_REG_PAGES },
-	{ RDMA_DRIVER_HFI1 },
-	{ RDMA_DRIVER_QIB },
-	{ RDMA_DRIVER_ERDMA },
+	{ RDMA_DRIVER_MLX4,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
+	{ RDMA_DRIVER_MLX5,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
+	{ RDMA_DRIVER_CXGB4,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
+	{ RDMA_DRIVER_BNXT_RE,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
+	{ RDMA_DRIVER_OCRDMA,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
+	{ RDMA_DRIVER_VMW_PVRDMA, VERBS_REG_DIRECT },
+	{ RDMA_DRIVER_QEDR,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
+	{ RDMA_DRIVER_HFI1,	VERBS_REG_DIRECT },
+	{ RDMA_DRIVER_QIB,	VERBS_REG_DIRECT },
+	{ RDMA_DRIVER_ERDMA,	VERBS_REG_DIRECT },
+	{ RDMA_DRIVER_HNS,	VERBS_REG_UDATA },
+	{ RDMA_DRIVER_IRDMA,	VERBS_REG_REQUEST,	DAT_QUIRK_REG_PAGES },
 };
+
+/*
+ * A driver that is not listed may read a udata that a kernel consumer does not have, or map other
+ * memory.  Registrations by work request are made for kernel consumers, so they are safe.
+ */
+static const struct verbs_driver unknown_driver = { .reg = VERBS_REG_REQUEST };
+
+static int force_reg = -1;
+module_param_named(registration, force_reg, int, 0644);
+MODULE_PARM_DESC(registration, "How devices added later register user memory: 0 directly, 1 with udata, 2 by work request; for tests (-1: as the driver needs)");
 
 static const struct verbs_driver *driver_of(const struct ib_device *ibdev)
 {
@@ -41,18 +64,38 @@ static const struct verbs_driver *driver_of(const struct ib_device *ibdev)
 	for (i = 0; i < ARRAY_SIZE(drivers); i++)
 		if (ibdev->ops.driver_id == drivers[i].id)
 			return &drivers[i];
-	return NULL;
+	return &unknown_driver;
 }
 
-bool verbs_driver_good(const struct ib_device *ibdev)
+/*
+ * Returns a mask of the page sizes that a registration by work request may use.  Most drivers use
+ * the page size of the request.  The others always use PAGE_SIZE, so a request with another page
+ * size would give a peer access to other memory.
+ */
+static u64 reg_page_sizes(const struct ib_device *ibdev, const struct verbs_driver *driver)
 {
-	return driver_of(ibdev);
+	if (driver->quirks & DAT_QUIRK_REG_PAGES)
+		return ibdev->attrs.page_size_cap & ~(u64)(SZ_4K - 1);
+	return driver == &unknown_driver ? SZ_4K : PAGE_SIZE;
 }
 
-/* Returns the quirks of a driver.  The devices of an unsupported driver cannot be opened. */
-unsigned long verbs_quirks(const struct ib_device *ibdev)
+/* Sets what depends on the driver.  The limits of @dev are those of the device so far. */
+void verbs_driver_set(struct verbs_dev *vdev, struct dat_dev *dev)
 {
-	const struct verbs_driver *driver = driver_of(ibdev);
+	const struct verbs_driver *driver = driver_of(vdev->ibdev);
+	struct dat_limits *limits = &dev->limits;
+	int force = READ_ONCE(force_reg);
 
-	return driver ? driver->quirks : 0;
+	vdev->reg = driver->reg;
+	if (force >= VERBS_REG_DIRECT && force <= VERBS_REG_REQUEST)
+		vdev->reg = force;
+	vdev->page_sizes = reg_page_sizes(vdev->ibdev, driver);
+	vdev->known = driver != &unknown_driver;
+	dev->quirks = driver->quirks;
+	if (vdev->reg != VERBS_REG_REQUEST)
+		return;
+	limits->fast_reg_pages = min_t(u32, limits->fast_reg_pages, SAFE_REG_PAGES);
+	/* In the worst case, no two pages are contiguous. */
+	limits->max_mr_size = min(limits->max_mr_size,
+				  (u64)limits->fast_reg_pages << __ffs64(vdev->page_sizes));
 }

@@ -32,10 +32,17 @@ struct verbs_pz {
 	struct verbs_regqp	*reg;		/* registers kernel memory; made on demand */
 };
 
+/*
+ * An LMR of the verbs transport.  A registration by work request that is too long for one MR has an
+ * MR for each chunk of lmr.chunks.
+ */
 struct verbs_lmr {
 	struct dat_lmr		lmr;
 	struct ib_mr		*mr;		/* NULL after shutdown and without registration */
 	int			access;		/* IB_ACCESS_* bits of the next REG_MR; FMRs only */
+	struct ib_umem		*umem;		/* pinned memory, with VERBS_REG_REQUEST; or NULL */
+	struct ib_mr		**chunk_mr;	/* MRs of the chunks, or NULL */
+	u32			nchunks;	/* number of @chunk_mr that are made */
 };
 
 /* A binding of the verbs transport. */
@@ -136,15 +143,30 @@ static inline struct verbs_conn *to_verbs_conn(struct dat_conn *conn)
 	return container_of(conn, struct verbs_conn, conn);
 }
 
+/* Ways to register memory of a process. */
+enum verbs_reg {
+	VERBS_REG_DIRECT,	/* ib_reg_user_mr() */
+	VERBS_REG_UDATA,	/* the driver's function, with an empty udata */
+	VERBS_REG_REQUEST,	/* a work request on a connection of the zone; see regqp.c */
+};
+
 /* A device of the verbs transport, which is the private data of struct dat_dev. */
 struct verbs_dev {
 	struct ib_device	*ibdev;
 	struct ib_event_handler	events;		/* asynchronous events of @ibdev */
+	enum verbs_reg		reg;		/* way to register memory of a process */
+	u64			page_sizes;	/* mask of the page sizes of REG_MR */
+	bool			known;		/* flag: quirks.c lists the driver */
 };
+
+static inline struct verbs_dev *to_verbs_dev(const struct dat_dev *dev)
+{
+	return dev->priv;
+}
 
 static inline struct ib_device *verbs_device(const struct dat_dev *dev)
 {
-	return ((struct verbs_dev *)dev->priv)->ibdev;
+	return to_verbs_dev(dev)->ibdev;
 }
 
 /* addr.c */
@@ -165,6 +187,8 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 struct ib_mr *verbs_alloc_mr(const struct dat_pz *pz, u32 pages);
 struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
 			       u64 iova);
+struct ib_mr *verbs_mr_of_umem(struct dat_pz *pz, const struct ib_umem *umem);
+struct ib_mr *verbs_reg_user(struct dat_pz *pz, u64 addr, u64 length, int access);
 int verbs_lmr_user(struct dat_lmr *lmr);
 int verbs_lmr_kernel(struct dat_lmr *lmr);
 void verbs_lmr_exit(struct dat_lmr *lmr);
@@ -243,7 +267,6 @@ int verbs_recv_take(struct dat_conn *conn);
 void verbs_recv_notify_all(struct verbs_conn *vc);
 
 /* quirks.c */
-bool verbs_driver_good(const struct ib_device *ibdev);
-unsigned long verbs_quirks(const struct ib_device *ibdev);
+void verbs_driver_set(struct verbs_dev *vdev, struct dat_dev *dev);
 
 #endif /* _DAT_VERBS_H */

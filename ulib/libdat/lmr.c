@@ -5,9 +5,11 @@
 #include <string.h>
 #include <stdlib.h>
 
+#include "../common/log.h"
 #include "foreign.h"
 #include "libdat.h"
 
+#define REMOTE_PRIVILEGES	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 #define WRITE_PRIVILEGES	(DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
 /* Allocate the missing parts of the table.  The caller holds ia->lock. */
@@ -66,11 +68,23 @@ static void lmr_remove(struct udat_lmr *lmr)
 					    __ATOMIC_RELAXED);
 }
 
+/* Says which limit a registration exceeds. */
+static void explain_limit(const struct udat_lmr *lmr)
+{
+	uint64_t max = lmr->obj.ia->info.max_lmr_size;
+
+	if (lmr->length > max && lmr->priv & REMOTE_PRIVILEGES)
+		du_log(DU_LOG_ERROR, "%llu bytes are to be registered for access by peers, and the adapter '%s' registers at most %llu: register the memory in parts, or leave out the remote privileges",
+		       (unsigned long long)lmr->length, lmr->obj.ia->name, (unsigned long long)max);
+	else
+		du_explain_memlock(lmr->length);
+}
+
 static DAT_RETURN lmr_error(const struct udat_lmr *lmr, int err)
 {
 	switch (err) {
 	case ENOMEM:
-		du_explain_memlock(lmr->length);
+		explain_limit(lmr);
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
 	case EFAULT:
 		du_explain_fault(lmr->start, lmr->length, lmr->priv & WRITE_PRIVILEGES);

@@ -260,7 +260,7 @@ struct dat_ia_open {
  * @flags: 0 or DAT_IA_FLAG_IWARP.  With iWARP, the destination of an RDMA read needs the remote
  *	write privilege
  * @max_message_size: maximum bytes of a send or an RDMA operation
- * @max_lmr_size: maximum bytes of a registration
+ * @max_lmr_size: maximum bytes of a registration.  Memory without remote privileges may be longer
  * @ops: supported operations: bit n is set if the enum dat_op with value n is supported
  * @sqe_flags: supported enum dat_sqe_flags
  * @caps: 0; reserved for capabilities of later versions

@@ -23,8 +23,19 @@ static const struct wr_op {
 	[DAT_KOP_READ_TO_RMR]		= { IB_WR_RDMA_READ,	true,	true },
 };
 
+/* Sets the key of the chunk of @addr, and ends the SGE at the end of the chunk. */
+static void chunk_to_sge(const struct dat_chunks *c, u64 addr, struct ib_sge *out)
+{
+	u64 chunk = (addr >> c->shift) - c->first;
+
+	/* resolve() has checked that the LMR has @addr. */
+	out->lkey = c->lkey[array_index_nospec(chunk, c->n)];
+	out->length = min_t(u64, out->length, BIT_ULL(c->shift) - (addr & (BIT_ULL(c->shift) - 1)));
+}
+
 /*
- * Checks a segment and converts it to an SGE.  The consumer has chosen the LMR and the range, so
+ * Checks a segment and converts it to an SGE, which is shorter than the segment if the segment
+ * continues in another chunk of the LMR.  The consumer has chosen the LMR and the range, so
  * neither can be trusted.  Every segment that names an LMR runs through this function.
  *
  * DAT_PRIV_LOCAL_READ is not checked.  Devices always allow local reads, and existing programs send
@@ -52,6 +63,8 @@ static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg,
 		return -ERANGE;
 	out->addr = seg->addr + lmr->shift;
 	out->length = seg->len;
+	if (unlikely(lmr->chunks))
+		chunk_to_sge(lmr->chunks, seg->addr, out);
 	return 0;
 }
 
@@ -59,7 +72,7 @@ static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg,
  * dat_wr_to_sge() - convert the segments of a work request to SGEs
  * @pz: protection zone to which the LMRs must belong; NULL: no LMR may be named
  * @wr: private copy of the queue entry; the function sets wr->len
- * @max_sge: largest number of segments that are not empty
+ * @max_sge: largest number of SGEs; a segment takes one for each chunk of its LMR
  * @write: true if the work request writes to the memory
  * @sge: result
  *
@@ -67,29 +80,31 @@ static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg,
  *
  * Context: softirqs disabled, which keeps the LMRs from being freed, as rcu_read_lock() does.
  *
- * Return: number of SGEs; -E2BIG if there are more than @max_sge segments; -EACCES if a segment
+ * Return: number of SGEs; -E2BIG if there are more than @max_sge SGEs; -EACCES if a segment
  * names no valid LMR, or names an LMR that may not be written although @write is true; -EXDEV if
  * the LMR is in another protection zone; -ERANGE if the segment exceeds the LMR.
  */
 int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
 		  struct ib_sge *sge)
 {
-	const struct dat_sge *s;
+	struct dat_sge rest;
 	u32 n = 0, i;
 	u64 len = 0;
 	int ret;
 
 	for (i = 0; i < wr->num_sge; i++) {
-		s = &wr->sge[i];
-		if (!s->len)
-			continue;
-		if (n == max_sge)
-			return -E2BIG;
-		ret = resolve(pz, s, write, &sge[n]);
-		if (ret)
-			return ret;
-		len += s->len;
-		n++;
+		rest = wr->sge[i];
+		len += rest.len;
+		while (rest.len) {
+			if (n == max_sge)
+				return -E2BIG;
+			ret = resolve(pz, &rest, write, &sge[n]);
+			if (ret)
+				return ret;
+			rest.addr += sge[n].length;
+			rest.len -= sge[n].length;
+			n++;
+		}
 	}
 	wr->len = len;
 	return n;

@@ -269,6 +269,8 @@ static void lmr_release(struct dat_obj *obj)
 
 	if (lmr->kind->free)
 		lmr->kind->free(lmr);
+	if (lmr->chunks)
+		kvfree_rcu(lmr->chunks, rcu);
 }
 
 /*

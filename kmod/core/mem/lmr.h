@@ -50,6 +50,18 @@ struct dat_lmr_kind {
 	bool		pinned;
 };
 
+/*
+ * Keys of an LMR without remote access that is too long for one registration.  Chunk i has the
+ * addresses with address >> @shift == @first + i.  Constant.
+ */
+struct dat_chunks {
+	struct rcu_head		rcu;		/* for the free: resolve() runs under RCU */
+	u64			first;
+	u32			shift;
+	u32			n;
+	u32			lkey[];
+};
+
 /**
  * struct dat_lmr - registered memory
  * @obj: base object
@@ -64,7 +76,9 @@ struct dat_lmr_kind {
  *	Set after the range and the keys are set, and cleared before these change.
  * @shift: number that is added to an address of the owner to get the address that the device uses
  *	with @lkey
- * @lkey: key for local access, which goes into SGEs
+ * @lkey: key for local access, which goes into SGEs; unused with @chunks
+ * @chunks: keys of the parts of the LMR, or NULL; the transport sets it in @kind->attach(), and the
+ *	release of the LMR frees it
  * @rkey: key for access by peers
  * @share: name of memory that several processes register, or NULL
  * @lock: lock of @mem and of the state in @fmr
@@ -82,6 +96,7 @@ struct dat_lmr {
 	u32			context;
 	u64			shift;
 	u32			lkey;
+	struct dat_chunks	*chunks;
 	u32			rkey;
 	struct dat_share	*share;
 	spinlock_t		lock;		/* lock of @mem and @fmr */
