@@ -227,19 +227,43 @@ static void cq_notified(struct ib_cq *cq, void *context)
 		irq_poll_sched(&vc->iop);
 }
 
+/*
+ * Chooses the completion vector with the fewest connections, and counts the connection.  Connections
+ * that are made at the same time may choose the same vector.
+ */
+static u32 vector_get(struct verbs_dev *vdev)
+{
+	u32 best = 0, i;
+
+	for (i = 1; i < vdev->nvectors; i++)
+		if (atomic_read(&vdev->vector_users[i]) < atomic_read(&vdev->vector_users[best]))
+			best = i;
+	atomic_inc(&vdev->vector_users[best]);
+	return best;
+}
+
+static void vector_put(struct verbs_dev *vdev, u32 vector)
+{
+	atomic_dec(&vdev->vector_users[vector]);
+}
+
+/* Creates and arms the CQ, and chooses the completion vector of the connection.  May sleep. */
 int verbs_cq_create(struct verbs_conn *vc, u32 entries)
 {
-	struct ib_device *ibdev = verbs_device(vc->conn.dev);
+	struct verbs_dev *vdev = to_verbs_dev(vc->conn.dev);
 	struct ib_cq_init_attr attr = {
 		.cqe = entries,
-		.comp_vector = vc->conn.ep->obj.id % max(ibdev->num_comp_vectors, 1),
+		.comp_vector = vector_get(vdev),
 	};
 	struct ib_cq *cq;
 
 	irq_poll_init(&vc->iop, DAT_BATCH, cq_irq_poll);
-	cq = ib_create_cq(ibdev, cq_notified, NULL, vc, &attr);
-	if (IS_ERR(cq))
+	cq = ib_create_cq(vdev->ibdev, cq_notified, NULL, vc, &attr);
+	if (IS_ERR(cq)) {
+		vector_put(vdev, attr.comp_vector);
 		return PTR_ERR(cq);
+	}
+	vc->conn.comp_vector = attr.comp_vector;
 	vc->cq = cq;
 	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
 	return 0;
@@ -288,4 +312,5 @@ void verbs_cq_destroy(struct verbs_conn *vc)
 	verbs_recv_cq_destroy(vc);
 	ib_destroy_cq(vc->cq);
 	vc->cq = NULL;
+	vector_put(to_verbs_dev(vc->conn.dev), vc->conn.comp_vector);
 }

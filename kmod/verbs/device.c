@@ -194,11 +194,12 @@ static const char *refusal(const struct verbs_dev *vdev, const struct dat_limits
 static int client_add(struct ib_device *ibdev)
 {
 	char fw[IB_FW_VERSION_NAME_MAX] = {};
+	u32 nvectors = max(ibdev->num_comp_vectors, 1);
 	struct verbs_dev *vdev;
 	struct dat_dev *dev;
 	const char *why;
 
-	vdev = kzalloc(sizeof(*vdev), GFP_KERNEL);
+	vdev = kzalloc(struct_size(vdev, vector_users, nvectors), GFP_KERNEL);
 	if (!vdev)
 		return -ENOMEM;
 	dev = dat_dev_alloc(&verbs_ops, rdma_end_port(ibdev));
@@ -207,6 +208,7 @@ static int client_add(struct ib_device *ibdev)
 		return -ENOMEM;
 	}
 	vdev->ibdev = ibdev;
+	vdev->nvectors = nvectors;
 	dev->priv = vdev;
 #ifdef CONFIG_CGROUP_RDMA
 	dev->cg = &ibdev->cg_device;

@@ -87,7 +87,7 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 	struct ib_device *ibdev = verbs_device(vc->conn.dev);
 	struct ib_cq_init_attr attr = {
 		.cqe = entries,
-		.comp_vector = vc->conn.ep->obj.id % max(ibdev->num_comp_vectors, 1),
+		.comp_vector = vc->conn.comp_vector,
 	};
 	struct ib_cq *cq;
 

@@ -157,6 +157,8 @@ struct verbs_dev {
 	enum verbs_reg		reg;		/* way to register memory of a process */
 	u64			page_sizes;	/* mask of the page sizes of REG_MR */
 	bool			known;		/* flag: quirks.c lists the driver */
+	u32			nvectors;	/* number of completion vectors, at least 1 */
+	atomic_t		vector_users[];	/* number of connections of each vector */
 };
 
 static inline struct verbs_dev *to_verbs_dev(const struct dat_dev *dev)

@@ -242,6 +242,33 @@ TEST(each_message_is_counted_once)
 	t_pair_close(&p);
 }
 
+/* All files that make their objects in the same order have the same ids. */
+TEST(connections_of_different_files_spread_over_the_completion_vectors)
+{
+	unsigned int count[2] = { 0 }, vector;
+	struct t_pair p[2];
+	char line[512], *at;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, t_pair_open(&p[i]));
+		ASSERT_EQ(0, t_pair_connect(&p[i]));
+		ASSERT_EQ(0, t_free(&p[i].f, DAT_OBJ_PSP, p[i].psp));
+	}
+	for (i = 0; i < 4; i++) {
+		line_of(p[i / 2].f.fd, "ep", p[i / 2].ep[i % 2].id, line);
+		at = strstr(line, " comp_vector=");
+		ASSERT_NE(NULL, at);
+		ASSERT_EQ(1, sscanf(at, " comp_vector=%u", &vector));
+		ASSERT_GT(2, vector);
+		count[vector]++;
+	}
+	EXPECT_EQ(2, count[0]);
+	EXPECT_EQ(2, count[1]);
+	for (i = 0; i < 2; i++)
+		t_pair_close(&p[i]);
+}
+
 TEST(kicks_are_counted)
 {
 	long long kicks;

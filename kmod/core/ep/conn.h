@@ -79,6 +79,7 @@ enum dat_conn_state {
  *	conn_close_work() takes
  * @sink: operations of the face that receives the events; constant
  * @rcu: head for the deferred free, because a thread that polls an EVD finds connections under RCU
+ * @comp_vector: completion vector of the CQs, which stands for an interrupt of the device
  * @solicited: flag: only solicited and failed receives notify the consumer; constant
  * @sol: additional state, used if @solicited is set
  * @unordered: flag: the device may complete a request before an RDMA read that was posted earlier;
@@ -133,6 +134,7 @@ struct dat_conn {
 	struct dat_dev		*dev;
 	const struct dat_sink	*sink;
 	struct rcu_head		rcu;
+	u32			comp_vector;
 	bool			solicited;
 	struct dat_solicited_conn sol;
 	bool			unordered;

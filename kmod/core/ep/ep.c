@@ -538,6 +538,8 @@ static void ep_show(struct seq_file *m, struct dat_obj *obj)
 		   ep->srq ? ep->srq->obj.id : 0);
 	seq_printf(m, " inflight=%u conns=%d", ep->conn ? ep->conn->inflight : 0,
 		   atomic_read(&ep->nconns));
+	if (ep->conn)
+		seq_printf(m, " comp_vector=%u", ep->conn->comp_vector);
 	seq_printf(m, " requests=%llu receives=%llu kicks=%llu", ep->sq.posts, ep->rq.posts,
 		   ep->sq.kicks + ep->rq.kicks);
 	seq_printf(m, " completed=%llu failed=%llu flushed=%llu malformed=%llu", ep->completed,
