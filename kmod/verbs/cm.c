@@ -7,6 +7,7 @@
  * lock that is above ep->lock in the lock order.  A handler always returns 0 and never destroys an
  * id, because the teardown of the connection destroys the id.
  */
+#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
@@ -25,6 +26,22 @@
 
 #define DAT_RESOLVE_MS	2000
 #define DAT_RETRIES	7	/* an RNR retry count of 7 means no limit */
+
+static unsigned int ack_timeout = 17;
+module_param(ack_timeout, uint, 0644);
+MODULE_PARM_DESC(ack_timeout, "A new connection sends a packet again after 4.096 us * 2^N without an answer, 8 times; 0: the default of rdma_cm (17, 0.5 s)");
+
+/*
+ * Sets the time after which the device sends a packet again.  With the default of rdma_cm, 2.1 s, a
+ * peer that has died is noticed only after 17 s.  iWARP ignores this time; TCP has its own.
+ */
+static void cm_set_ack_timeout(struct rdma_cm_id *id)
+{
+	unsigned int timeout = READ_ONCE(ack_timeout);
+
+	if (timeout)
+		rdma_set_ack_timeout(id, min(timeout, 31U));
+}
 
 static struct rdma_conn_param cm_param(const struct dat_conn *conn)
 {
@@ -372,6 +389,7 @@ int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32
 	/* The connection now owns the id.  dat_conn_free() or the teardown destroys the id. */
 	to_verbs_conn(conn)->id = id;
 	cm_set_qos(id, qos);
+	cm_set_ack_timeout(id);
 	if (ep->traits & DAT_EP_KERNEL_PORT)
 		ret = cm_bind_kernel_port(id, ia, &src);
 	if (ret)
@@ -467,6 +485,7 @@ int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request)
 
 	vc->id = request;
 	vc->peer_qpn = cr->qpn;
+	cm_set_ack_timeout(request);
 	ret = cm_make_qp(conn);
 	/*
 	 * -EINVAL means that the peer has withdrawn the request.  If dat_ep_unclaim() fails, the

@@ -31,6 +31,7 @@
 #define WQ_ACTIVE	8	/* concurrent work items in the test that fills a workqueue */
 #define BACKLOG		1024	/* default and maximum of the parameter "backlog" */
 #define TIMEOUT_MS	10000
+#define ACK_TIMEOUT	17
 #define REFUSALS	10000
 #define REFUSALS_MS	6000	/* time limit; a slow machine refuses fewer */
 #define REFUSALS_LEAST	200
@@ -122,6 +123,7 @@ FIXTURE_TEARDOWN(backlog)
 {
 	t_set_param("backlog", BACKLOG);
 	t_set_param("accept_timeout", TIMEOUT_MS);
+	t_set_param("ack_timeout", ACK_TIMEOUT);
 	t_set_param("log_all", 0);
 	EXPECT_EQ(0, set_active(self->active));
 	roce_end(&self->peer);
@@ -690,6 +692,26 @@ TEST_F_TIMEOUT(backlog, a_bind_and_a_close_do_not_wait_for_closings, 120)
 	 * bind or the close would come only after left - WQ_ACTIVE other ends.
 	 */
 	EXPECT_GT(left - WQ_ACTIVE, ends(&self->evd));
+}
+
+/* The peer acknowledges nothing.  With the default of rdma_cm this would take 15 s. */
+TEST_F_TIMEOUT(backlog, a_dead_peer_is_noticed_after_eight_times_the_ack_timeout, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe = { 0 };
+
+	START_PEER();
+	ASSERT_EQ(0, t_set_param("ack_timeout", 10));
+	ASSERT_EQ(0, t_recv(&self->ep[0].rq, 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	ASSERT_EQ(0, silent_peers(self, 1));
+	ASSERT_EQ(0, roce_talk(&self->peer, 0));
+	ASSERT_EQ(DAT_EV_ESTABLISHED, next(&self->evd));
+	ASSERT_EQ(DAT_EV_DTO, next(&self->evd));
+	ASSERT_EQ(0, t_send(&self->ep[0], 2, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	ASSERT_EQ(1, t_event(&self->evd, 10000, &eqe));
+	EXPECT_EQ(DAT_EV_DTO, eqe.type);
+	EXPECT_EQ(DAT_ST_TRANSPORT, eqe.status);
+	EXPECT_EQ(DAT_EV_BROKEN, next(&self->evd));
 }
 
 /* The last test, since the flood may delay what other peers ask of rdma_cm. */
