@@ -389,7 +389,6 @@ static void conn_report_end(struct dat_conn *conn)
 	 * binding.
 	 */
 	dat_binding_free(conn->bind.taken);
-	conn->bind.taken = NULL;
 	spin_lock_bh(&ep->lock);
 	dat_queue_flush_begin(ep, &f);
 	while (conn_flush(conn, &f))
