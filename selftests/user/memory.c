@@ -79,6 +79,43 @@ TEST_F_TIMEOUT(memory, send_with_context_0, 60)
 	expect_send_fails(_metadata, &self->p, VA(self->p.mem), 0, 64, DAT_ST_LOCAL_PROTECTION);
 }
 
+/* The file has no LMR at first, so it has no table of LMRs, and then a table with one LMR. */
+TEST_F_TIMEOUT(memory, a_context_beyond_the_table_is_refused, 60)
+{
+	static const uint32_t beyond[] = { 1, 0xfffff };
+	struct t_pair *p = &self->p;
+	unsigned int count[16];
+	struct dat_eqe eqe;
+	struct t_evd evd;
+	struct t_lmr lmr;
+	struct t_file f;
+	struct t_ep ep;
+	uint32_t pz;
+	int i;
+
+	ASSERT_EQ(0, t_open(&f));
+	ASSERT_EQ(0, t_pz(&f, &pz));
+	ASSERT_EQ(0, t_evd(&f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 64, &evd));
+	ASSERT_EQ(0, t_ep(&f, pz, &evd, 0, 1, &ep));
+	for (i = 0; i < 2; i++) {
+		t_disconnect(&p->f, &p->ep[0], 0);
+		EXPECT_EQ(DAT_EV_DISCONNECTED, t_end(&p->evd[0], count));
+		ASSERT_EQ(0, t_reset(&p->f, &p->ep[0]));
+		ASSERT_EQ(0, t_connect(&f, &ep, T_QUAL, NULL, 0));
+		ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+		ASSERT_EQ(0, t_accept(&p->f, (uint32_t)eqe.len, &p->ep[0], NULL, 0));
+		ASSERT_EQ(1, t_event(&evd, T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+		ASSERT_EQ(0, t_send(&ep, 1, (uintptr_t)p->mem.va, beyond[i], 8));
+		EXPECT_EQ(DAT_EV_BROKEN, t_end(&evd, count));
+		EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
+		ASSERT_EQ(0, t_reset(&f, &ep));
+		ASSERT_EQ(0, t_lmr(&f, pz, 4096, T_PRIV_ALL, &lmr));
+	}
+	t_close(&f);
+}
+
 TEST_F_TIMEOUT(memory, send_from_another_zone, 60)
 {
 	expect_send_fails(_metadata, &self->p, VA(self->other), self->other.lkey, 64,

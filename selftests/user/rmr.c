@@ -233,6 +233,23 @@ TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 	EXPECT_EQ(self->pin, wait_for_pinned(self->pin));
 }
 
+TEST_F(rmr, a_freed_endpoint_lets_go_of_every_bind_in_its_ring)
+{
+	struct t_pair *p = &self->p;
+	struct dat_rmr_bind b;
+	struct t_ep ep;
+	uint32_t i;
+
+	ASSERT_EQ(0, t_long_ep(&p->f, p->pz, &self->evd[0], 0, 9, 4, &ep));
+	for (i = 0; i < ep.sq.entries; i++) {
+		ASSERT_EQ(0, prepare_it(self, &b));
+		ASSERT_EQ(0, post_bind(&ep, b.id, b.ticket, 0));
+	}
+	EXPECT_LT(self->pin, vm_pin_kb());
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, ep.id));
+	EXPECT_EQ(self->pin, wait_for_pinned(self->pin));
+}
+
 /* A listener of another file and zone, to which a stranger connects. */
 struct elsewhere {
 	struct t_file	f;
