@@ -39,7 +39,7 @@ trap cleanup EXIT
 
 # result NAME: report the exit status of the previous command.
 result() {
-	local rc=$? status=ok f
+	local rc=$? status=ok f left
 	n=$((n + 1))
 	if [ $rc != 0 ]; then
 		status="not ok"
@@ -48,6 +48,9 @@ result() {
 			echo "# ${f##*/}:"
 			cat -v "$f" | tail -20 | sed 's/^/# /'
 		done
+		# A client that waits would take the line for a client of the next test.
+		mapfile -t left < <(jobs -p)
+		((${#left[@]} == 0)) || kill "${left[@]}" 2>/dev/null
 	fi
 	trace_clear
 	stop_server
@@ -118,14 +121,30 @@ names_of_unfinished_files() {
 		empty "$dir"
 }
 
-# late_copy NAME: begin the copy $copy of a file.  Its second half follows a line to descriptor 3.
-late_copy() {
+# held TEXT ARGUMENT...: begin the client $copy, up to a line with TEXT.  It goes on after a line to
+# descriptor 3.
+held() {
 	[ -p "$tmp/go" ] || mkfifo "$tmp/go"
 	exec 3<>"$tmp/go"
 	: >"$tmp/peer.log"
-	timeout 100 "$peer" "$host" $port late "$1" <"$tmp/go" >"$tmp/peer.log" 2>&1 3>&- &
+	timeout 100 "$peer" "$host" $port "${@:2}" <"$tmp/go" >"$tmp/peer.log" 2>&1 3>&- &
 	copy=$!
-	seen "$tmp/peer.log" half
+	seen "$tmp/peer.log" "$1"
+}
+
+# late_copy NAME: begin the copy $copy of a file.  Its second half follows a line to descriptor 3.
+late_copy() { held half late "$1"; }
+
+# clients N: wait up to 20 s until the server has N clients, each with a thread beside those of the server.
+clients() {
+	local - i threads
+	set +x
+	for ((i = 0; i < 200; i++)); do
+		threads=("/proc/$server/task"/*)
+		((${#threads[@]} != $1 + 2)) || return 0
+		pause 0.1
+	done
+	return 1
 }
 
 odd='the name has control characters, marks of direction or invalid UTF-8'
@@ -156,6 +175,21 @@ names_that_become_one() {
 		echo >&3 && wait "$copy" &&
 		has "$tmp/peer.log" '^refused cannot keep the file: a file has arrived under that name' &&
 		cmp "$tmp/b/same" "$dir/same"
+}
+
+# What arrived before a client connected may be replaced, also when an older client has gone.
+arrivals_since_a_client_connected() {
+	local copy oldest
+	echo 1 >"$tmp/x"
+	echo 1 >"$tmp/y"
+	echo 1 >"$tmp/z"
+	serve && held waits name - || return 1
+	oldest=$copy
+	send "$tmp/x" && clients 1 && held waits name - z y x && send "$tmp/z" && clients 2 || return 1
+	{ kill "$oldest"; wait "$oldest"; } 2>/dev/null
+	clients 1 && send "$tmp/y" && echo >&3 && wait "$copy" &&
+		has "$tmp/peer.log" '^refused a file has arrived under that name' 2 &&
+		has "$tmp/peer.log" '^accepted' && [ ! -s "$dir/x" ]
 }
 
 # modes MODE...: print the modes of files of these modes after a copy.
@@ -614,7 +648,7 @@ if [ "$1" = slow ]; then
 	result a_slow_disk_delays_a_copy_and_does_not_fail_it
 	exit
 fi
-echo "1..24"
+echo "1..25"
 what_is_hashed_is_on_the_disk
 result what_is_hashed_is_what_is_on_the_disk
 names_of_unfinished_files
@@ -645,6 +679,8 @@ a_fifo_is_refused
 result a_fifo_is_refused_at_once
 names_that_become_one
 result names_that_become_one_are_refused
+arrivals_since_a_client_connected
+result what_arrived_before_a_client_connected_may_be_replaced
 a_mode_is_never_widened
 result a_mode_is_never_widened
 files_without_a_true_size

@@ -4,7 +4,8 @@
  * cp-peer - peer of dat-cp that violates the protocol; dat_cp.sh runs it
  *
  *	cp-peer HOST PORT torn N	offer N files, and change each while it is written
- *	cp-peer HOST PORT name NAME...	offer an empty file of each name
+ *	cp-peer HOST PORT name NAME...	offer an empty file of each name; "-" reports that, and waits
+ *					for a line of standard input
  *	cp-peer HOST PORT reach		use memory that the server granted to another, or not at all
  *	cp-peer HOST PORT half NAME	send half of a file, report that, and wait to be killed
  *	cp-peer HOST PORT late NAME	send half of a file, report that, and send the rest after a
@@ -238,6 +239,13 @@ static void name(struct link *l, const char *as)
 	printf("%s %s\n", l->result.size ? "refused" : "accepted", l->result.text);
 }
 
+static void wait_for_line(void)
+{
+	printf("waits\n");
+	fflush(stdout);
+	getchar();
+}
+
 /* Wait for the completion of an RDMA request, and print its status. */
 static void rdma_result(struct link *l, const char *what)
 {
@@ -385,7 +393,7 @@ int main(int argc, char **argv)
 		torn(&l, (unsigned int)opt_number(tool_prog, "N", arg, 1, 1000));
 	else if (!strcmp(argv[3], "name"))
 		for (i = 4; i < argc; i++)
-			name(&l, argv[i]);
+			strcmp(argv[i], "-") ? name(&l, argv[i]) : wait_for_line();
 	else if (!strcmp(argv[3], "reach"))
 		reach(&l);
 	else if (!strcmp(argv[3], "half"))

@@ -79,10 +79,8 @@ struct arrival {
  * @sha: SHA-256 of the bytes received
  * @offered: flag: the client has offered a file
  * @busy: flag: a file is under way, or an answer; protected by server->lock
- * @arrived: array of the files that have arrived since the client connected, from any client;
+ * @since: index in server->arrived of the first file that arrived after the client connected;
  *	protected by server->lock
- * @narrived: number of elements used in @arrived
- * @room: number of elements allocated for @arrived
  */
 struct client {
 	struct server		*server;
@@ -107,9 +105,7 @@ struct client {
 	EVP_MD_CTX		*sha;
 	int			offered;
 	int			busy;
-	struct arrival		*arrived;
-	size_t			narrived;
-	size_t			room;
+	size_t			since;
 };
 
 /*
@@ -123,6 +119,9 @@ struct client {
  * @client: array of connected clients
  * @clients: number of elements used in @client
  * @busy: number of clients that are busy
+ * @arrived: array of the files that have arrived since the oldest client connected, in their order
+ * @narrived: number of elements used in @arrived
+ * @room: number of elements allocated for @arrived
  * @ending: flag: the server begins no more files, and ends when no client is busy
  * @failed: flag: a file did not arrive
  */
@@ -136,6 +135,9 @@ struct server {
 	struct client		*client[MAX_CLIENTS];
 	unsigned int		clients;
 	unsigned int		busy;
+	struct arrival		*arrived;
+	size_t			narrived;
+	size_t			room;
 	int			ending;
 	int			failed;
 };
@@ -320,10 +322,11 @@ static int is_arrival(const struct arrival *a, const struct statx *st)
  */
 static int has_arrived(const struct client *c, const struct statx *st)
 {
+	const struct server *v = c->server;
 	size_t i;
 
-	for (i = 0; i < c->narrived; i++)
-		if (is_arrival(&c->arrived[i], st))
+	for (i = c->since; i < v->narrived; i++)
+		if (is_arrival(&v->arrived[i], st))
 			return 1;
 	return 0;
 }
@@ -459,40 +462,44 @@ static const char *set_mode(struct client *c, const struct statx *old, struct st
 }
 
 /*
- * Make room for one more element in the arrays of all clients.  Returns 0 if there is no memory.
- * The caller holds server->lock.
+ * Make room for one more arrival.  Returns 0 if there is no memory.  The caller holds server->lock.
  */
 static int room_for_arrival(struct server *v)
 {
 	struct arrival *bigger;
-	struct client *c;
-	unsigned int i;
 
-	for (i = 0; i < v->clients; i++) {
-		c = v->client[i];
-		if (c->narrived < c->room)
-			continue;
-		bigger = realloc(c->arrived, (2 * c->room + 16) * sizeof(*bigger));
-		if (!bigger)
-			return 0;
-		c->arrived = bigger;
-		c->room = 2 * c->room + 16;
-	}
+	if (v->narrived < v->room)
+		return 1;
+	bigger = realloc(v->arrived, (2 * v->room + 16) * sizeof(*bigger));
+	if (!bigger)
+		return 0;
+	v->arrived = bigger;
+	v->room = 2 * v->room + 16;
 	return 1;
 }
 
 static void record_arrival(struct server *v, const struct statx *st)
 {
-	const struct arrival a = {
+	v->arrived[v->narrived++] = (struct arrival) {
 		st->stx_dev_major, st->stx_dev_minor, st->stx_ino, st->stx_btime
 	};
-	struct client *c;
+}
+
+/* Forget the arrivals that no client asks for.  The caller holds server->lock. */
+static void forget_arrivals(struct server *v)
+{
+	size_t old = v->narrived;
 	unsigned int i;
 
-	for (i = 0; i < v->clients; i++) {
-		c = v->client[i];
-		c->arrived[c->narrived++] = a;
-	}
+	for (i = 0; i < v->clients; i++)
+		if (v->client[i]->since < old)
+			old = v->client[i]->since;
+	if (!old)
+		return;
+	v->narrived -= old;
+	memmove(v->arrived, v->arrived + old, v->narrived * sizeof(*v->arrived));
+	for (i = 0; i < v->clients; i++)
+		v->client[i]->since -= old;
 }
 
 /* Give the file its final name.  The caller holds server->lock. */
@@ -670,7 +677,6 @@ static void client_free(struct client *c)
 	tool_free(&c->slots);
 	if (c->tool.evd)
 		tool_unshare(&c->tool);
-	free(c->arrived);
 	free(c->chunk);
 	free(c);
 }
@@ -746,6 +752,7 @@ static void client_end(struct client *c)
 	for (i = 0; v->client[i] != c; i++)
 		;
 	v->client[i] = v->client[--v->clients];
+	forget_arrivals(v);
 	busy = c->busy;
 	pthread_mutex_unlock(&v->lock);
 	client_free(c);
@@ -881,6 +888,7 @@ static int client_add(struct server *v, struct client *c)
 
 	pthread_mutex_lock(&v->lock);
 	full = v->clients == MAX_CLIENTS;
+	c->since = v->narrived;
 	if (!full)
 		v->client[v->clients++] = c;
 	pthread_mutex_unlock(&v->lock);
