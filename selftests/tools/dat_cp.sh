@@ -487,43 +487,61 @@ interrupts() {
 	done
 }
 
-# once_beside_half SIGNAL: a client has sent half of a file when the server ends because of another one.
-# The client gets SIGNAL.  Its file did not arrive.
+# ended: wait up to 100 s until the server has ended.  Its status is in $rc.
+ended() {
+	timeout 100 tail --pid="$server" -s 0.1 -f /dev/null || return 1
+	wait "$server"
+	rc=$?
+	server=
+}
+
+# once_beside_half SIGNAL [ARGUMENT]...: a client has sent half of a file when the server ends because of
+# another one.  The client gets SIGNAL.  Its file did not arrive.  The ARGUMENTs are for one more client.
 once_beside_half() {
-	local p rc=0
+	local p rc
 	serve --once || return 1
+	(($# == 1)) || {
+		timeout 100 "$peer" "$host" $port "${@:2}" >"$tmp/other.log" 2>&1 &
+		clients 1 || return 1
+	}
 	half_of_f
 	p=$!
 	seen "$tmp/peer.log" half && echo data >"$tmp/f" && send "$tmp/f" && kill -0 "$server" &&
-		kill "-$1" $p || return 1
-	wait "$server" || rc=$?
-	server=
+		kill "-$1" $p && ended || return 1
 	{ kill -9 $p; wait $p; } 2>/dev/null
-	[ $rc = 1 ] && [ "$(ls -A "$dir")" = f ]
+	[ "$rc" = 1 ] && [ "$(ls -A "$dir")" = f ]
 }
 
 # Neither a client that sends no message, nor one whose file has arrived, ends the server in the middle
 # of a copy of another client.
 once_lets_copies_end() {
-	local copy rc=0
+	local copy rc
 	serve --once && late_copy late || return 1
 	timeout 100 "$peer" "$host" $port garbage >"$tmp/garbage.log" 2>&1 && has "$tmp/garbage.log" . &&
 		seen "$tmp/server.err.log" 'wrong length' && kill -0 "$server" &&
 		echo data >"$tmp/f" && send "$tmp/f" && pause 1 && kill -0 "$server" && echo >&3 &&
-		wait "$copy" && has "$tmp/peer.log" '^accepted' || return 1
-	wait "$server" || rc=$?
-	server=
-	[ $rc = 0 ] && [ "$(cd "$dir" && echo *)" = "f late" ]
+		wait "$copy" && has "$tmp/peer.log" '^accepted' && ended || return 1
+	[ "$rc" = 0 ] && [ "$(cd "$dir" && echo *)" = "f late" ]
 }
 
-# The status of the server is that of the files, and a stranger has none.
+# Between two files, too.  Clients that connect later are refused.
+once_lets_runs_end() {
+	local copy rc
+	serve --once && held waits name a - b && echo data >"$tmp/f" && send "$tmp/f" && clients 1 &&
+		kill -0 "$server" || return 1
+	! timeout 100 "$peer" "$host" $port name c >"$tmp/late.log" 2>&1 &&
+		seen "$tmp/server.err.log" 'the server takes no more clients' &&
+		echo >&3 && wait "$copy" && has "$tmp/peer.log" '^accepted' 2 && ended || return 1
+	[ "$rc" = 0 ] && [ "$(cd "$dir" && echo *)" = "a b f" ]
+}
+
+# The status of the server is that of the files, and a stranger has none, even if it offers one.
 once_without_others() {
-	local rc=0
+	local rc
 	serve --once && timeout 100 "$peer" "$host" $port garbage >"$tmp/garbage.log" 2>&1 &&
-		echo data >"$tmp/f" && send "$tmp/f" || return 1
-	wait "$server" || rc=$?
-	server=
-	[ $rc = 0 ] && [ "$(ls -A "$dir")" = f ]
+		stranger name a/b && has "$tmp/peer.log" '^refused' && clients 0 &&
+		echo data >"$tmp/f" && send "$tmp/f" && ended || return 1
+	[ "$rc" = 0 ] && [ "$(ls -A "$dir")" = f ]
 }
 
 replaces_a_file() {
@@ -640,15 +658,15 @@ if [ "$1" = slow ]; then
 		exit 4
 	}
 	echo "1..3"
-	once_beside_half STOP && has "$tmp/server.err.log" 'dropping a client: it is silent'
-	result once_gives_up_a_client_that_is_silent
+	once_beside_half STOP insist .dat-cp.x && has "$tmp/server.err.log" 'dropping a client: it makes no progress' 2
+	result once_gives_up_clients_that_make_no_progress
 	make_disk $((slow_mb + 64)) && a_removed_file_does_not_protect_its_inode
 	result a_removed_file_does_not_protect_its_inode
 	a_slow_disk
 	result a_slow_disk_delays_a_copy_and_does_not_fail_it
 	exit
 fi
-echo "1..25"
+echo "1..26"
 what_is_hashed_is_on_the_disk
 result what_is_hashed_is_what_is_on_the_disk
 names_of_unfinished_files
@@ -671,8 +689,10 @@ interrupts
 result an_interrupted_copy_leaves_nothing_behind
 once_lets_copies_end
 result once_ends_no_copy_of_another_client
+once_lets_runs_end
+result once_lets_the_runs_of_connected_clients_end
 once_without_others
-result once_ends_after_the_first_client_that_offered_a_file
+result once_ends_after_the_first_client_whose_file_arrived
 once_beside_half KILL
 result once_leaves_nothing_of_other_clients_behind
 a_fifo_is_refused

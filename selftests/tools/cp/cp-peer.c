@@ -6,6 +6,8 @@
  *	cp-peer HOST PORT torn N	offer N files, and change each while it is written
  *	cp-peer HOST PORT name NAME...	offer an empty file of each name; "-" reports that, and waits
  *					for a line of standard input
+ *	cp-peer HOST PORT insist NAME	offer a name that the server refuses, until the connection
+ *					ends
  *	cp-peer HOST PORT reach		use memory that the server granted to another, or not at all
  *	cp-peer HOST PORT half NAME	send half of a file, report that, and wait to be killed
  *	cp-peer HOST PORT late NAME	send half of a file, report that, and send the rest after a
@@ -246,6 +248,15 @@ static void wait_for_line(void)
 	getchar();
 }
 
+static void insist(struct link *l, const char *as)
+{
+	for (;;) {
+		offer(l, as);
+		wait_for_result(l);
+		usleep(100000);
+	}
+}
+
 /* Wait for the completion of an RDMA request, and print its status. */
 static void rdma_result(struct link *l, const char *what)
 {
@@ -394,6 +405,8 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[3], "name"))
 		for (i = 4; i < argc; i++)
 			strcmp(argv[i], "-") ? name(&l, argv[i]) : wait_for_line();
+	else if (!strcmp(argv[3], "insist"))
+		insist(&l, arg);
 	else if (!strcmp(argv[3], "reach"))
 		reach(&l);
 	else if (!strcmp(argv[3], "half"))

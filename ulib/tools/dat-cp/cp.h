@@ -68,10 +68,10 @@ struct cp_msg {
  */
 #define CP_SLOTS	7
 #define CP_SLOT_SIZE	(256U << 10)
-#define CP_HELLO_MS	30000	/* server's timeout for the first OFFER of a client */
-#define CP_IDLE_MS	300000	/* server's timeout for later messages of a client */
+#define CP_HELLO_MS	30000	/* server's timeout until a client has begun a file */
+#define CP_IDLE_MS	300000	/* server's timeout for progress of a client after that */
 #define CP_LAST_MS	30000	/* the same, after the client that ends a server with --once */
-#define CP_LOOK_MS	1000	/* interval at which the server looks which timeout applies */
+#define CP_LOOK_MS	1000	/* interval at which the server looks for progress */
 #define CP_SILENCE_MS	120000	/* client's timeout for a message of the server */
 #define CP_RESULT_MS	600000	/* client's timeout for RESULT, which follows a sync */
 

@@ -24,7 +24,7 @@ static const char usage_text[] =
 "An IPv6 address may stand in brackets, as in [fd00::9]:NAME.\n"
 "\n"
 "      --serve DIR   receive files into DIR\n"
-"  -1, --once        serve until the first client that offers a file has gone\n"
+"  -1, --once        serve until the first client that brought a file has gone\n"
 "  -d, --device IA   adapter, see 'rdma link show' (the first one)\n"
 "  -p, --port N      connection qualifier of the server (%u)\n"
 "  -q, --quiet       no bar on a terminal\n"

@@ -77,8 +77,12 @@ struct arrival {
  * @received: bytes received
  * @synced: bytes whose writeback was started
  * @sha: SHA-256 of the bytes received
- * @offered: flag: the client has offered a file
- * @busy: flag: a file is under way, or an answer; protected by server->lock
+ * @began: flag: a file of the client was begun, not refused
+ * @stored: flag: a file of the client has arrived
+ * @failed: flag: a file of the client did not arrive
+ * @ending: copy of server->ending
+ * @looked_ns: time at which progress was last looked for
+ * @idle_ns: time without progress
  * @since: index in server->arrived of the first file that arrived after the client connected;
  *	protected by server->lock
  */
@@ -103,8 +107,12 @@ struct client {
 	uint64_t		received;
 	uint64_t		synced;
 	EVP_MD_CTX		*sha;
-	int			offered;
-	int			busy;
+	int			began;
+	int			stored;
+	int			failed;
+	int			ending;
+	uint64_t		looked_ns;
+	uint64_t		idle_ns;
 	size_t			since;
 };
 
@@ -118,12 +126,11 @@ struct client {
  * @lock: lock that protects the fields below, and the temporary names in @dir
  * @client: array of connected clients
  * @clients: number of elements used in @client
- * @busy: number of clients that are busy
  * @arrived: array of the files that have arrived since the oldest client connected, in their order
  * @narrived: number of elements used in @arrived
  * @room: number of elements allocated for @arrived
- * @ending: flag: the server begins no more files, and ends when no client is busy
- * @failed: flag: a file did not arrive
+ * @ending: flag: the server takes no more clients, and ends when all have gone
+ * @failed: flag: a file of a client that began one did not arrive
  */
 struct server {
 	const struct cp_opt	*opt;
@@ -134,18 +141,12 @@ struct server {
 	pthread_mutex_t		lock;
 	struct client		*client[MAX_CLIENTS];
 	unsigned int		clients;
-	unsigned int		busy;
 	struct arrival		*arrived;
 	size_t			narrived;
 	size_t			room;
 	int			ending;
 	int			failed;
 };
-
-static void set_failed(struct server *v)
-{
-	__atomic_store_n(&v->failed, 1, __ATOMIC_RELAXED);
-}
 
 static void hang_up(struct client *c, const char *why)
 {
@@ -269,7 +270,7 @@ static void refuse(struct client *c, const char *fmt, ...)
 
 	close_file(c);
 	c->refused = 1;
-	set_failed(c->server);
+	c->failed = 1;
 	if (!m)
 		return;
 	m->type = htonl(CP_RESULT);
@@ -331,28 +332,22 @@ static int has_arrived(const struct client *c, const struct statx *st)
 	return 0;
 }
 
-/* Begin a file, and make the client busy.  Returns the reason why the file is refused, or NULL. */
-static const char *begin_file(struct client *c)
+/* Returns whether the file would replace one that has arrived since the client connected. */
+static int is_taken(struct client *c)
 {
 	struct server *v = c->server;
-	const char *why = NULL;
 	struct statx st;
+	int taken;
 
 	pthread_mutex_lock(&v->lock);
-	c->offered = 1;
-	v->busy += !c->busy;
-	c->busy = 1;
-	if (v->ending)
-		why = "the server takes no more files";
-	else if (!file_status(v->dir, c->name, AT_SYMLINK_NOFOLLOW, &st) && has_arrived(c, &st))
-		why = TAKEN;
+	taken = !file_status(v->dir, c->name, AT_SYMLINK_NOFOLLOW, &st) && has_arrived(c, &st);
 	pthread_mutex_unlock(&v->lock);
-	return why;
+	return taken;
 }
 
 static void got_offer(struct client *c, const struct cp_msg *m)
 {
-	const char *why, *bad;
+	const char *why;
 	uint32_t slot;
 
 	if (c->fd >= 0) {
@@ -363,10 +358,11 @@ static void got_offer(struct client *c, const struct cp_msg *m)
 	c->received = 0;
 	c->synced = 0;
 	c->mode = ntohl(m->mode) & 0777 & ~c->server->umask;
-	bad = check_name(m->text, c->name);
-	why = begin_file(c);
-	if (bad || why) {
-		refuse(c, "%s", bad ? bad : why);
+	why = check_name(m->text, c->name);
+	if (!why && is_taken(c))
+		why = TAKEN;
+	if (why) {
+		refuse(c, "%s", why);
 		return;
 	}
 	c->sha = EVP_MD_CTX_new();
@@ -379,6 +375,7 @@ static void got_offer(struct client *c, const struct cp_msg *m)
 		       strerror(errno));
 		return;
 	}
+	c->began = 1;
 	for (slot = 0; slot < CP_SLOTS; slot++)
 		if (!(c->granted & 1U << slot))
 			grant(c, slot);
@@ -442,6 +439,8 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 		refuse(c, "cannot write: %s", strerror(errno));
 		return;
 	}
+	if (len)
+		c->idle_ns = 0;
 	grant(c, slot);
 }
 
@@ -590,6 +589,8 @@ static void got_done(struct client *c, const struct cp_msg *m)
 		refuse(c, "cannot keep the file: %s", why);
 		return;
 	}
+	c->stored = 1;
+	c->idle_ns = 0;
 	close_file(c);
 	cp_hex(digest, hex);
 	printf("sha256 %s  %s\n", hex, c->name);
@@ -617,30 +618,11 @@ static void remove_temps(struct server *v)
 			unlinkat(v->dir, v->client[i]->temp, 0);
 }
 
-/*
- * End the process, if it is about to end and no client is busy.  The caller holds the lock, and the
- * process ends with it, so no thread begins a file.
- */
+/* End the process, if it is about to end and has no more clients.  The caller holds the lock. */
 static void end_if_idle(struct server *v)
 {
-	if (!v->ending || v->busy)
-		return;
-	remove_temps(v);
-	exit(v->failed);
-}
-
-/* Note that a client is no longer busy, when its last answer has arrived. */
-static void client_idle(struct client *c)
-{
-	struct server *v = c->server;
-
-	if (!c->busy || c->fd >= 0 || c->out_busy)
-		return;
-	pthread_mutex_lock(&v->lock);
-	c->busy = 0;
-	v->busy--;
-	end_if_idle(v);
-	pthread_mutex_unlock(&v->lock);
+	if (v->ending && !v->clients)
+		exit(v->failed);
 }
 
 /* --- clients -------------------------------------------------------------------------- */
@@ -667,7 +649,7 @@ static void got_message(struct client *c, struct cp_msg *m, uint64_t len)
 	}
 }
 
-static void client_free(struct client *c)
+static void client_close(struct client *c)
 {
 	close_file(c);
 	if (c->ep)
@@ -678,6 +660,11 @@ static void client_free(struct client *c)
 	if (c->tool.evd)
 		tool_unshare(&c->tool);
 	free(c->chunk);
+}
+
+static void client_free(struct client *c)
+{
+	client_close(c);
 	free(c);
 }
 
@@ -730,72 +717,84 @@ static void got_event(struct client *c, const DAT_EVENT *event)
 		got_completion(c, &event->event_data.dto_completion_event_data);
 	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
 		c->over = 1;
-	client_idle(c);
 }
 
-/*
- * Free the client.  With --once, the first client that offered a file and has gone ends the server,
- * as soon as the others have what is under way.
- */
-static void client_end(struct client *c)
+/* Take the client, which is closed, out of the array.  The caller holds server->lock. */
+static void client_remove(struct client *c)
 {
 	struct server *v = c->server;
-	int last = v->opt->once && c->offered, busy;
 	unsigned int i;
 
-	if (c->fd >= 0) {
-		tool_warn("%s: the client went away after %llu bytes", c->name,
-			  (unsigned long long)c->received);
-		set_failed(v);
-	}
-	pthread_mutex_lock(&v->lock);
 	for (i = 0; v->client[i] != c; i++)
 		;
 	v->client[i] = v->client[--v->clients];
 	forget_arrivals(v);
-	busy = c->busy;
-	pthread_mutex_unlock(&v->lock);
-	client_free(c);
-	pthread_mutex_lock(&v->lock);
-	v->busy -= (unsigned int)busy;
-	if (last)
+	v->failed |= c->began && c->failed;
+	if (v->opt->once && c->stored)
 		__atomic_store_n(&v->ending, 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * Free the client.  With --once, the server takes no more clients after the first one of which a
+ * file has arrived.  It ends when those that are connected then have gone.
+ */
+static void client_end(struct client *c)
+{
+	struct server *v = c->server;
+
+	if (c->fd >= 0) {
+		tool_warn("%s: the client went away after %llu bytes", c->name,
+			  (unsigned long long)c->received);
+		c->failed = 1;
+	}
+	client_close(c);
+	pthread_mutex_lock(&v->lock);
+	client_remove(c);
 	end_if_idle(v);
 	pthread_mutex_unlock(&v->lock);
+	free(c);
 }
 
-static int is_ending(const struct server *v)
+/* Returns for how many milliseconds the client may make no progress now. */
+static uint64_t patience(const struct client *c)
 {
-	return __atomic_load_n(&v->ending, __ATOMIC_RELAXED);
-}
-
-/* Returns how long the client may be silent now, in milliseconds. */
-static unsigned int patience(const struct client *c)
-{
-	if (!c->offered)
+	if (!c->began)
 		return CP_HELLO_MS;
-	return is_ending(c->server) ? CP_LAST_MS : CP_IDLE_MS;
+	return c->ending ? CP_LAST_MS : CP_IDLE_MS;
 }
 
-/* Take the next event of the client.  Returns NULL, or the reason why there is none. */
+/*
+ * Count the time since the last look as one without progress.  Time for which the server was
+ * stopped, or waited for its disk, does not count.
+ */
+static void count_idle(struct client *c)
+{
+	int ending = __atomic_load_n(&c->server->ending, __ATOMIC_RELAXED);
+	uint64_t now = tool_now_ns(), passed = now - c->looked_ns;
+
+	c->looked_ns = now;
+	c->idle_ns += passed < CP_LOOK_MS * 1000000ULL ? passed : CP_LOOK_MS * 1000000ULL;
+	/* The shorter limit counts from the time at which it begins to apply. */
+	if (ending != c->ending)
+		c->idle_ns = 0;
+	c->ending = ending;
+}
+
+/*
+ * Take the next event of the client.  Returns NULL, or the reason why there is none.  A client
+ * whose messages bring neither data nor a file makes no progress.
+ */
 static const char *next_event(struct client *c, DAT_EVENT *event)
 {
-	int ending = is_ending(c->server);
 	DAT_RETURN rc;
-	unsigned int ms;
 
-	for (ms = 0; ms < patience(c); ms += CP_LOOK_MS) {
-		/* The shorter limit counts from the time at which it begins to apply. */
-		if (ending != is_ending(c->server))
-			ms = 0;
-		ending = is_ending(c->server);
+	do {
+		count_idle(c);
+		if (c->idle_ns / 1000000 >= patience(c))
+			return "it makes no progress";
 		rc = tool_try_event(c->tool.evd, CP_LOOK_MS, event);
-		if (rc == DAT_SUCCESS)
-			return NULL;
-		if (DAT_GET_TYPE(rc) != DAT_TIMEOUT_EXPIRED)
-			return tool_strerror(rc);
-	}
-	return "it is silent";
+	} while (DAT_GET_TYPE(rc) == DAT_TIMEOUT_EXPIRED);
+	return rc == DAT_SUCCESS ? NULL : tool_strerror(rc);
 }
 
 static void *client_thread(void *arg)
@@ -805,6 +804,7 @@ static void *client_thread(void *arg)
 	DAT_EVENT event;
 	const char *why;
 
+	c->looked_ns = tool_now_ns();
 	if (rc != DAT_SUCCESS) {
 		hang_up(c, tool_strerror(rc));
 		dat_cr_reject(c->cr);
@@ -881,18 +881,21 @@ static int hello_good(DAT_CR_HANDLE cr)
 	return ntohl(hello.magic) == CP_MAGIC && ntohl(hello.version) == CP_VERSION;
 }
 
-/* Add @c to the array of clients.  Returns -1 if the array is full. */
-static int client_add(struct server *v, struct client *c)
+/* Add @c to the array of clients.  Returns the reason why the client is refused, or NULL. */
+static const char *client_add(struct server *v, struct client *c)
 {
-	int full;
+	const char *why = NULL;
 
 	pthread_mutex_lock(&v->lock);
-	full = v->clients == MAX_CLIENTS;
 	c->since = v->narrived;
-	if (!full)
+	if (v->ending)
+		why = "the server takes no more clients";
+	else if (v->clients == MAX_CLIENTS)
+		why = "there are too many";
+	else
 		v->client[v->clients++] = c;
 	pthread_mutex_unlock(&v->lock);
-	return full ? -1 : 0;
+	return why;
 }
 
 static void client_refuse(DAT_CR_HANDLE cr, const char *why)
@@ -904,6 +907,7 @@ static void client_refuse(DAT_CR_HANDLE cr, const char *why)
 /* Start a thread for a new client.  If resources are short, refuse only this client. */
 static void got_request(struct server *v, DAT_CR_HANDLE cr)
 {
+	const char *why;
 	struct client *c;
 	DAT_RETURN rc;
 
@@ -924,8 +928,11 @@ static void got_request(struct server *v, DAT_CR_HANDLE cr)
 	if (rc != DAT_SUCCESS) {
 		client_refuse(cr, tool_strerror(rc));
 		client_free(c);
-	} else if (client_add(v, c)) {
-		client_refuse(cr, "there are too many");
+		return;
+	}
+	why = client_add(v, c);
+	if (why) {
+		client_refuse(cr, why);
 		client_free(c);
 	} else if (start_thread(client_thread, c)) {
 		client_refuse(cr, "no thread");
