@@ -119,6 +119,13 @@ half_a_client() {
 		has "$tmp/server.log" 'a client went away after 1 of 2 connections' && client "$host"
 }
 
+# Nor does one that takes its time for each connection.
+slow_client() {
+	serve || return 1
+	timeout 100 "$peer" "$host" $port slow 4 2500 >"$tmp/peer.log" 2>&1
+	seen "$tmp/server.log" 'a client (went away after [1-3] of 4 connections|does not complete its connection)' && client "$host"
+}
+
 # An output without a reader is no reason for the server to end.
 nobody_reads() {
 	mkfifo "$tmp/closed"
@@ -219,6 +226,8 @@ refusals
 result a_client_says_what_it_knows_of_a_refusal
 half_a_client
 result half_a_client_does_not_hold_the_server
+slow_client
+result a_slow_client_does_not_hold_the_server
 nobody_reads
 result an_output_without_a_reader_does_not_end_the_server
 silent_clients

@@ -10,6 +10,7 @@
  *						"greeting", or after the mark "send" or "write"
  *	perf-peer HOST PORT hold SECONDS	make one of two connections, and then only send
  *						requests of other tests, until the connection ends
+ *	perf-peer HOST PORT slow N MS		make N connections, with this time between two
  *	perf-peer HOST PORT progress N		in a test of system calls, say that N messages have
  *						been received
  *	perf-peer - PORT serve size		answer a header with another size
@@ -274,6 +275,25 @@ static void hold(unsigned int seconds)
 	printf("held for %u s\n", seconds);
 }
 
+/* The server must not wait for all connections as long as for one. */
+static void slow(unsigned int n, unsigned int ms)
+{
+	struct greeting h = good_greeting();
+	DAT_EVENT_NUMBER number;
+	unsigned int i;
+
+	h.eps = htons((uint16_t)n);
+	for (i = 0; i < n; i++) {
+		if (i)
+			usleep(ms * 1000);
+		h.index = htonl(i);
+		number = try_greeting(&h);
+		if (number != DAT_CONNECTION_EVENT_ESTABLISHED)
+			break;
+	}
+	printf("%u of %u connections\n", i, n);
+}
+
 static void progress(uint64_t n)
 {
 	struct greeting h = good_greeting();
@@ -369,6 +389,9 @@ int main(int argc, char **argv)
 		silent(argv[4]);
 	else if (!strcmp(argv[3], "hold") && argc == 5)
 		hold((unsigned int)opt_number(tool_prog, "SECONDS", argv[4], 1, 3600));
+	else if (!strcmp(argv[3], "slow") && argc == 6)
+		slow((unsigned int)opt_number(tool_prog, "N", argv[4], 1, 1024),
+		     (unsigned int)opt_number(tool_prog, "MS", argv[5], 0, 10000));
 	else if (!strcmp(argv[3], "progress") && argc == 5)
 		progress(opt_number(tool_prog, "N", argv[4], 0, UINT64_MAX));
 	else if (!strcmp(argv[3], "serve") && argc == 5)

@@ -14,7 +14,9 @@
 #include "perf.h"
 #include "request.h"
 
-#define GATHER_MS	5000		/* server's timeout for the next connection in ms */
+/* The server's timeout for all connections of a client, in ms: a base, and a part for each. */
+#define GATHER_MS	5000
+#define GATHER_EACH_MS	200
 #define LOOK_MS		100		/* interval of checks for a lost client meanwhile */
 
 /* --- queues and memory ---------------------------------------------------------------- */
@@ -210,11 +212,10 @@ static void hold(struct perf *p, struct perf_request *r)
 
 /*
  * Take the request for the next connection of the client.  Returns 0 if the client has
- * disconnected, or sends no request in time, however many requests others send.
+ * disconnected, or sends no request before @end, however many requests others send.
  */
-static int further_request(struct perf *p, struct perf_request *r)
+static int further_request(struct perf *p, struct perf_request *r, uint64_t end)
 {
-	uint64_t end = tool_now_ns() + GATHER_MS * 1000000ULL;
 	uint32_t all = p->up;
 
 	do {
@@ -230,7 +231,8 @@ static int further_request(struct perf *p, struct perf_request *r)
 	return 0;
 }
 
-static int accept_one(struct perf *p, struct perf_request *r)
+/* Accept a request.  Returns 0 if there is no connection before @end. */
+static int accept_one(struct perf *p, struct perf_request *r, uint64_t end)
 {
 	DAT_RETURN rc = dat_cr_accept(r->cr, p->conn[p->up].ep, 0, NULL);
 	DAT_EVENT event;
@@ -241,7 +243,13 @@ static int accept_one(struct perf *p, struct perf_request *r)
 		return 0;
 	}
 	for (;;) {
-		tool_event(&p->tool, 0, 0, &event);
+		uint64_t now = tool_now_ns();
+
+		if (now >= end ||
+		    !tool_event(&p->tool, 0, (unsigned int)((end - now) / 1000000) + 1, &event)) {
+			tool_warn("a client does not complete its connection");
+			return 0;
+		}
 		if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
 			break;
 		if (event.event_number != DAT_DTO_COMPLETION_EVENT) {
@@ -267,15 +275,17 @@ static int accept_one(struct perf *p, struct perf_request *r)
 int perf_accept(struct perf *p)
 {
 	struct perf_request r;
+	uint64_t end;
 
 	first_request(p, &r);
 	perf_prepare(p);
+	end = tool_now_ns() + (GATHER_MS + (uint64_t)GATHER_EACH_MS * perf_conns(&p->opt)) * 1000000;
 	for (;;) {
-		if (!accept_one(p, &r))
+		if (!accept_one(p, &r, end))
 			return 0;
 		if (p->up == perf_conns(&p->opt))
 			break;
-		if (!further_request(p, &r))
+		if (!further_request(p, &r, end))
 			return 0;
 	}
 	perf_watch(p, PERF_SILENCE);
