@@ -50,15 +50,10 @@ static void explain_open(const struct device *d, int err)
 	}
 }
 
-static int get_abi(int fd, struct dat_abi *abi)
-{
-	return ioctl(fd, DAT_IOC_ABI, abi) < 0 ? -errno : 0;
-}
-
 static int check_version(int fd, int quiet)
 {
 	struct dat_abi abi = { .size = sizeof(abi) };
-	int ret = get_abi(fd, &abi);
+	int ret = du_ioctl(fd, DAT_IOC_ABI, &abi);
 
 	if (ret || abi.version == DAT_ABI_VERSION)
 		return ret;
@@ -93,15 +88,21 @@ uint64_t du_fd_number(int fd)
 {
 	struct dat_abi abi = { .size = sizeof(abi) };
 
-	if (get_abi(fd, &abi))
+	if (du_ioctl(fd, DAT_IOC_ABI, &abi))
 		return 0;
 	return abi.file ? abi.file : DU_FILE_UNNUMBERED;
 }
 
-void du_fd_close(int fd, uint64_t number)
+void du_file_init(struct du_file *f, int fd)
 {
-	if (du_fd_valid(fd, number))
-		du_close(fd);
+	f->fd = fd;
+	f->number = du_fd_number(fd);
+}
+
+void du_file_close(const struct du_file *f)
+{
+	if (du_file_valid(f))
+		du_close(f->fd);
 }
 
 void du_close(int fd)
@@ -112,7 +113,7 @@ void du_close(int fd)
 	du_cancel_restore(state);
 }
 
-void du_explain_closed(int fd)
+static void explain_closed(int fd)
 {
 	static int reported;
 
@@ -121,31 +122,38 @@ void du_explain_closed(int fd)
 		       fd);
 }
 
-/* Find out whether an ioctl failed because the program has closed the descriptor. */
-static int ioctl_result(int fd, int ret)
+int du_file_check(const struct du_file *f)
 {
-	struct dat_abi abi = { .size = sizeof(abi) };
-
-	/* The driver itself returns ENOTTY only for an ioctl that is newer than the driver. */
-	if (ret != -EBADF && (ret != -ENOTTY || !get_abi(fd, &abi)))
-		return ret;
-	du_explain_closed(fd);
+	if (du_file_valid(f))
+		return 0;
+	explain_closed(f->fd);
 	return -EBADF;
 }
 
 int du_ioctl(int fd, unsigned long cmd, void *arg)
 {
-	return ioctl_result(fd, ioctl(fd, cmd, arg) < 0 ? -errno : 0);
+	return ioctl(fd, cmd, arg) < 0 ? -errno : 0;
 }
 
-int du_wait(int fd, unsigned long cmd, void *arg)
+int du_file_result(const struct du_file *f, int ret)
+{
+	/* The driver itself returns ENOTTY only for an ioctl that is newer than the driver. */
+	return (ret == -EBADF || ret == -ENOTTY) && du_file_check(f) ? -EBADF : ret;
+}
+
+int du_file_ioctl(const struct du_file *f, unsigned long cmd, void *arg)
+{
+	return du_file_result(f, du_ioctl(f->fd, cmd, arg));
+}
+
+int du_file_wait(const struct du_file *f, unsigned long cmd, void *arg)
 {
 	int type, ret;
 
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	ret = ioctl(fd, cmd, arg) < 0 ? -errno : 0;
+	ret = du_ioctl(f->fd, cmd, arg);
 	pthread_setcanceltype(type, NULL);
-	return ioctl_result(fd, ret);
+	return du_file_result(f, ret);
 }
 
 int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *map)

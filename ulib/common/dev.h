@@ -24,13 +24,10 @@ enum du_dev { DU_DEV_DAT, DU_DEV_RSM };
  */
 int du_dev_open(enum du_dev dev, int quiet);
 
+/* Returns 0 or a negative errno.  For a descriptor that the caller has just opened. */
+int du_ioctl(int fd, unsigned long cmd, void *arg);
+
 /*
- * A program may close a descriptor that the library keeps, for example by closefrom().  A file of
- * the program can then get the same descriptor.  Most ioctls of the library fail with ENOTTY on
- * such a file.  Before the library closes or maps a descriptor that it has kept, it compares the
- * number by which the driver names the open file.  Device and inode are no proof, because all open
- * files of a device share them, and so do all descriptors for events.
- *
  * Returns the number of the open file behind @fd, or 0 if @fd is not a file of the driver.  Each
  * device of a driver that is older than these numbers has DU_FILE_UNNUMBERED.
  */
@@ -38,27 +35,57 @@ int du_dev_open(enum du_dev dev, int quiet);
 
 uint64_t du_fd_number(int fd);
 
-/* Returns whether @fd refers to the open file that the driver has named @number. */
-static inline int du_fd_valid(int fd, uint64_t number)
+/**
+ * struct du_file - an open file of the driver that a library keeps
+ * @fd: descriptor
+ * @number: number by which the driver names the open file
+ *
+ * A program may close a descriptor that the library keeps, for example by closefrom().  A file of
+ * the program, or of the other library, can then get the same descriptor.  Most ioctls fail with
+ * ENOTTY on such a file.  Before the library closes or maps a descriptor, or makes an ioctl that
+ * both devices know, it compares the number.  Device and inode are no proof, because all open files
+ * of a device share them, and so do all descriptors for events.
+ */
+struct du_file {
+	int		fd;
+	uint64_t	number;
+};
+
+void du_file_init(struct du_file *f, int fd);
+
+/* Returns whether the descriptor still refers to the open file. */
+static inline int du_file_valid(const struct du_file *f)
 {
-	return du_fd_number(fd) == number;
+	return du_fd_number(f->fd) == f->number;
 }
 
-/* Close @fd if it refers to the open file that the driver has named @number. */
-void du_fd_close(int fd, uint64_t number);
+/*
+ * Returns 0 if the descriptor still refers to the open file.  Otherwise logs the remedy, once in a
+ * process, and returns -EBADF.
+ */
+int du_file_check(const struct du_file *f);
+
+/* Close the descriptor if it still refers to the open file. */
+void du_file_close(const struct du_file *f);
 
 /*
  * Returns 0 or a negative errno.  -EBADF: the program has closed the descriptor, which may now be a
  * file of the program.  The call is not restarted after EINTR, because a signal must end
  * a wait.
  */
-int du_ioctl(int fd, unsigned long cmd, void *arg);
+int du_file_ioctl(const struct du_file *f, unsigned long cmd, void *arg);
 
 /*
- * Like du_ioctl(), for an ioctl that waits.  The call is a cancellation point.  The thread may end
- * at any instruction of the call, so the caller holds no lock and has pushed a cleanup handler.
+ * Find out whether an ioctl that returned @ret failed because the program has closed the
+ * descriptor.  Returns -EBADF then, which is logged, otherwise @ret.
  */
-int du_wait(int fd, unsigned long cmd, void *arg);
+int du_file_result(const struct du_file *f, int ret);
+
+/*
+ * Like du_file_ioctl(), for an ioctl that waits.  The call is a cancellation point.  The thread may
+ * end at any instruction of the call, so the caller holds no lock and has pushed a cleanup handler.
+ */
+int du_file_wait(const struct du_file *f, unsigned long cmd, void *arg);
 
 /* Close a temporary descriptor.  Unlike close(), this is no cancellation point. */
 void du_close(int fd);
@@ -66,9 +93,6 @@ void du_close(int fd);
 /* Map @size bytes of the device at @offset.  Returns 0 or a negative errno. */
 int du_map(int fd, uint64_t offset, uint64_t size, int writable, struct du_map *map);
 void du_unmap(struct du_map *map);
-
-/* Log that the program has closed a descriptor of the library.  Only the first call logs. */
-void du_explain_closed(int fd);
 
 /* Log the remedy if @err is EMFILE or ENFILE.  Returns whether it is. */
 int du_explain_files(int err);

@@ -21,24 +21,27 @@ static void *poller_thread(void *arg)
 	 * All signals are blocked, but SIGSTOP followed by SIGCONT still interrupts the ioctl with
 	 * EINTR.
 	 */
-	while (du_ioctl(p->fd, DAT_IOC_POLLER_RUN, &run) == -EINTR)
+	while (!du_file_check(p->file) &&
+	       du_file_ioctl(p->file, DAT_IOC_POLLER_RUN, &run) == -EINTR)
 		;
 	return NULL;
 }
 
-int du_poller_set(int fd, uint32_t idle_us)
+/* Both devices know this ioctl and that of the thread, so the file is checked before. */
+int du_poller_set(const struct du_file *f, uint32_t idle_us)
 {
 	struct dat_poller_set arg = { .size = sizeof(arg), .idle_us = idle_us };
+	int ret = du_file_check(f);
 
-	return du_ioctl(fd, DAT_IOC_POLLER_SET, &arg);
+	return ret ? ret : du_file_ioctl(f, DAT_IOC_POLLER_SET, &arg);
 }
 
-int du_poller_start(struct du_poller *p, int fd)
+int du_poller_start(struct du_poller *p, const struct du_file *f)
 {
 	sigset_t all, old;
 	int ret;
 
-	p->fd = fd;
+	p->file = f;
 	/* Block all signals in the new thread, so that the program's own threads handle them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);

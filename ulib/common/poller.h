@@ -8,33 +8,35 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "dev.h"
+
 /**
  * struct du_poller - the poller thread of an open device
  * @thread: poller thread; valid only if @pid is the calling process
  * @pid: process that started @thread, or 0; a forked child inherits this struct but not the thread
- * @fd: open device
+ * @file: open device
  */
 struct du_poller {
-	pthread_t	thread;
-	pid_t		pid;
-	int		fd;
+	pthread_t		thread;
+	pid_t			pid;
+	const struct du_file	*file;
 };
 
 /*
  * Set the idle time: after @idle_us microseconds without a new queue entry, the poller sleeps.  0
  * ends the poller.  Returns 0 or a negative errno.
  */
-int du_poller_set(int fd, uint32_t idle_us);
+int du_poller_set(const struct du_file *f, uint32_t idle_us);
 
 /*
  * Start the poller thread.  The caller has called du_poller_set() before.  Returns 0 or a negative
  * errno.
  */
-int du_poller_start(struct du_poller *p, int fd);
+int du_poller_start(struct du_poller *p, const struct du_file *f);
 
 /*
  * Wait until the poller thread has ended.  Before this call, the caller makes the thread end: it
- * calls du_poller_set(fd, 0) or closes the device.
+ * calls du_poller_set(f, 0) or closes the device.
  */
 void du_poller_end(struct du_poller *p);
 

@@ -95,7 +95,7 @@ static void explain_loopback(const struct udat_ep *ep)
 	    __atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
 		return;
 	addr_text(ep->target, target, sizeof(target));
-	if (du_ioctl(ep->obj.ia->fd, DAT_IOC_IA_QUERY, &info) || !info.addr_len)
+	if (du_file_ioctl(&ep->obj.ia->file, DAT_IOC_IA_QUERY, &info) || !info.addr_len)
 		du_log(DU_LOG_ERROR, "%s is a loopback address, and adapters do not serve loopback addresses: '%s' has no address to connect to, see 'dat-info --check'",
 		       target, ep->obj.ia->name);
 	else
@@ -152,7 +152,7 @@ static DAT_RETURN ep_connect(struct udat_ep *ep, const struct connect *c)
 	memcpy(arg.addr, ep->target, ep->target_len);
 	if (c->pd_size)
 		memcpy(arg.pd, c->pd, c->pd_size);
-	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_CONNECT, &arg);
+	ret = du_file_ioctl(&ep->obj.ia->file, DAT_IOC_EP_CONNECT, &arg);
 	return ret ? connect_error(ep, -ret) : DAT_SUCCESS;
 }
 
@@ -207,7 +207,7 @@ static int dup_target(struct udat_ep *dup, struct udat_ep *ep)
 	ep->target_qual = dup->target_qual;
 	if (dup->target_qual)
 		return 0;
-	ret = du_ioctl(dup->obj.ia->fd, DAT_IOC_EP_QUERY, &arg);
+	ret = du_file_ioctl(&dup->obj.ia->file, DAT_IOC_EP_QUERY, &arg);
 	memcpy(ep->target, arg.remote, sizeof(ep->target));
 	ep->target_len = arg.remote_len;
 	ep->target_qual = arg.remote_port;
@@ -257,7 +257,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAG
 		return udat_state_error(ep->stage);
 	arg.id = ep->obj.id;
 	arg.flags = flags == DAT_CLOSE_GRACEFUL_FLAG ? DAT_DISCONNECT_GRACEFUL : 0;
-	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_DISCONNECT, &arg);
+	ret = du_file_ioctl(&ep->obj.ia->file, DAT_IOC_EP_DISCONNECT, &arg);
 	return ret ? connect_error(ep, -ret) : DAT_SUCCESS;
 }
 
@@ -273,6 +273,6 @@ UDAT_EXPORT DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 	if (ep->stage)
 		return udat_state_error(ep->stage);
 	arg.id = ep->obj.id;
-	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_RESET, &arg);
+	ret = du_file_ioctl(&ep->obj.ia->file, DAT_IOC_EP_RESET, &arg);
 	return ret ? connect_error(ep, -ret) : DAT_SUCCESS;
 }

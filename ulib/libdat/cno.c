@@ -54,7 +54,7 @@ static void *cno_thread(void *arg)
 	int ret;
 
 	do {
-		ret = du_ioctl(cno->obj.ia->fd, DAT_IOC_CNO_WAIT, &wait);
+		ret = du_file_ioctl(&cno->obj.ia->file, DAT_IOC_CNO_WAIT, &wait);
 		if (!ret)
 			cno_run_agent(cno, wait.generation,
 				      udat_evd((void *)(uintptr_t)wait.evd));
@@ -109,7 +109,7 @@ static DAT_RETURN cno_set_agent(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT ag
 	DAT_OS_WAIT_PROXY_AGENT former;
 	int ret;
 
-	ret = du_ioctl(cno->obj.ia->fd, DAT_IOC_CNO_QUERY, &arg);
+	ret = du_file_ioctl(&cno->obj.ia->file, DAT_IOC_CNO_QUERY, &arg);
 	if (ret)
 		return dat_err_from_errno(-ret);
 	pthread_mutex_lock(&cno->lock);
@@ -135,7 +135,7 @@ static DAT_RETURN cno_make(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent)
 	DAT_RETURN rc;
 	int ret;
 
-	ret = du_ioctl(cno->obj.ia->fd, DAT_IOC_CNO_CREATE, &arg);
+	ret = du_file_ioctl(&cno->obj.ia->file, DAT_IOC_CNO_CREATE, &arg);
 	if (ret)
 		return dat_err_from_errno(-ret);
 	cno->obj.id = arg.id;
@@ -143,7 +143,7 @@ static DAT_RETURN cno_make(struct udat_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent)
 	rc = cno_set_agent(cno, agent);
 	if (rc != DAT_SUCCESS) {
 		undo.id = arg.id;
-		du_ioctl(cno->obj.ia->fd, DAT_IOC_FREE, &undo);
+		du_file_ioctl(&cno->obj.ia->file, DAT_IOC_FREE, &undo);
 		udat_cno_end(cno);
 	}
 	return rc;
@@ -239,7 +239,7 @@ static int cno_sleep(struct udat_cno *cno, struct dat_cno_wait *arg)
 	int ret;
 
 	pthread_cleanup_push(wait_cancelled, cno->obj.ia);
-	ret = du_wait(cno->obj.ia->fd, DAT_IOC_CNO_WAIT, arg);
+	ret = du_file_wait(&cno->obj.ia->file, DAT_IOC_CNO_WAIT, arg);
 	pthread_cleanup_pop(0);
 	return ret;
 }
@@ -301,7 +301,7 @@ static DAT_RETURN obj_fd(struct udat_obj *obj, uint32_t kind, int *fd)
 
 	if (!fd)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	ret = du_ioctl(obj->ia->fd, DAT_IOC_FD, &arg);
+	ret = du_file_ioctl(&obj->ia->file, DAT_IOC_FD, &arg);
 	if (ret) {
 		du_explain_files(-ret);
 		return dat_err_from_errno(-ret);

@@ -21,7 +21,7 @@ static int cr_fetch(struct udat_cr *cr)
 	pthread_mutex_lock(&cr->obj.ia->lock);
 	if (cr->queried)
 		goto out;
-	ret = du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_QUERY, &arg);
+	ret = du_file_ioctl(&cr->obj.ia->file, DAT_IOC_CR_QUERY, &arg);
 	if (ret)
 		goto out;
 	memcpy(cr->remote, arg.remote, sizeof(cr->remote));
@@ -158,7 +158,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_h
 	target_qual = ep->target_qual;
 	ep->stage = DAT_EP_STATE_UNCONNECTED;
 	ep->target_qual = 0;
-	ret = du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_ACCEPT, &arg);
+	ret = du_file_ioctl(&cr->obj.ia->file, DAT_IOC_CR_ACCEPT, &arg);
 	if (ret) {
 		ep->stage = stage;
 		ep->target_qual = target_qual;
@@ -179,7 +179,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
 		return BAD_CR;
 	arg.id = cr->obj.id;
 	/* Ignore errors of the ioctl: they mean that the request no longer exists in the driver. */
-	du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_REJECT, &arg);
+	du_file_ioctl(&cr->obj.ia->file, DAT_IOC_CR_REJECT, &arg);
 	cr_release_ep(cr);
 	udat_obj_drop(&cr->obj);
 	return DAT_SUCCESS;
@@ -199,7 +199,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL han
 	if (!du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
 		return BAD_CR;
 	arg.id = cr->obj.id;
-	ret = du_ioctl(cr->obj.ia->fd, DAT_IOC_CR_HANDOFF, &arg);
+	ret = du_file_ioctl(&cr->obj.ia->file, DAT_IOC_CR_HANDOFF, &arg);
 	if (ret) {
 		du_slot_publish(&cr->obj.slot, UDAT_TYPE(CR));
 		/* EADDRNOTAVAIL: no such service point exists, or it takes no more requests. */

@@ -182,19 +182,19 @@ static int ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
 	const struct dat_status *st;
 	int ret;
 
-	ret = udat_span_map(&ia->mappings, ia->fd, &arg->submit, 1, &r.submit);
+	ret = udat_span_map(&ia->mappings, ia->file.fd, &arg->submit, 1, &r.submit);
 	if (ret)
 		return ret;
-	ret = udat_span_map(&ia->mappings, ia->fd, &arg->status, 0, &ep->status);
+	ret = udat_span_map(&ia->mappings, ia->file.fd, &arg->status, 0, &ep->status);
 	if (ret) {
 		udat_span_unmap(&ia->mappings, &r.submit);
 		return ret;
 	}
 	st = ep->status.va;
-	du_queue_init(&ep->sq, ia->fd, ia->doorbell.va, arg->sq_queue, arg->sq_shift, &st->sq,
+	du_queue_init(&ep->sq, ia->file.fd, ia->doorbell.va, arg->sq_queue, arg->sq_shift, &st->sq,
 		      udat_unlocked(ia));
 	if (!ep->srq)
-		du_queue_init(&ep->rq, ia->fd, ia->doorbell.va, arg->rq_queue, arg->rq_shift,
+		du_queue_init(&ep->rq, ia->file.fd, ia->doorbell.va, arg->rq_queue, arg->rq_shift,
 			      &st->rq, udat_unlocked(ia));
 	udat_ep_use_ring(ep, ep, &r);
 	return 0;
@@ -218,14 +218,14 @@ DAT_RETURN udat_ep_make(struct udat_ep *ep)
 	struct dat_free undo = { .size = sizeof(undo), .type = DAT_OBJ_EP };
 	int ret;
 
-	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_CREATE, &arg);
+	ret = du_file_ioctl(&ep->obj.ia->file, DAT_IOC_EP_CREATE, &arg);
 	if (ret)
 		return ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
 					dat_err_from_errno(-ret);
 	ret = ep_map(ep, &arg);
 	if (ret) {
 		undo.id = arg.id;
-		du_ioctl(ep->obj.ia->fd, DAT_IOC_FREE, &undo);
+		du_file_ioctl(&ep->obj.ia->file, DAT_IOC_FREE, &undo);
 		return dat_err_from_errno(-ret);
 	}
 	ep->obj.id = arg.id;
@@ -594,7 +594,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK m
 	if (!param)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	arg.id = ep->obj.id;
-	ret = arg.id ? du_ioctl(ep->obj.ia->fd, DAT_IOC_EP_QUERY, &arg) : 0;
+	ret = arg.id ? du_file_ioctl(&ep->obj.ia->file, DAT_IOC_EP_QUERY, &arg) : 0;
 	if (ret)
 		return dat_err_from_errno(-ret);
 	memset(param, 0, sizeof(*param));

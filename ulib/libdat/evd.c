@@ -20,11 +20,11 @@ static DAT_RETURN evd_map(struct udat_evd *evd, const struct dat_evd_create *arg
 	struct udat_mappings *m = &evd->obj.ia->mappings;
 	int ret;
 
-	ret = udat_span_map(m, evd->obj.ia->fd, &arg->submit, 1, &evd->submit);
+	ret = udat_span_map(m, evd->obj.ia->file.fd, &arg->submit, 1, &evd->submit);
 	if (!ret)
-		ret = udat_span_map(m, evd->obj.ia->fd, &arg->status, 0, &evd->status);
+		ret = udat_span_map(m, evd->obj.ia->file.fd, &arg->status, 0, &evd->status);
 	if (!ret)
-		ret = udat_span_map(m, evd->obj.ia->fd, &arg->ring, 0, &evd->ring);
+		ret = udat_span_map(m, evd->obj.ia->file.fd, &arg->ring, 0, &evd->ring);
 	if (ret)
 		return dat_err_from_errno(-ret);
 	du_events_init(&evd->events, arg->qlen, arg->eqe_shift, evd->submit.va, evd->status.va,
@@ -44,7 +44,7 @@ DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags
 	if (!evd)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	arg.user_data = (uintptr_t)evd;
-	ret = du_ioctl(ia->fd, DAT_IOC_EVD_CREATE, &arg);
+	ret = du_file_ioctl(&ia->file, DAT_IOC_EVD_CREATE, &arg);
 	if (ret) {
 		rc = ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD) :
 				      dat_err_from_errno(-ret);
@@ -62,7 +62,7 @@ DAT_RETURN udat_evd_make(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags
 
 err_free:
 	undo.id = arg.id;
-	du_ioctl(ia->fd, DAT_IOC_FREE, &undo);
+	du_file_ioctl(&ia->file, DAT_IOC_FREE, &undo);
 	udat_evd_unmap(evd);
 err_drop:
 	udat_obj_drop(&evd->obj);
@@ -86,7 +86,7 @@ static DAT_RETURN evd_set_cno(struct udat_evd *evd, struct udat_cno *cno)
 
 	/* If two threads change the CNO, ia->lock keeps @cno equal to the driver's CNO. */
 	pthread_mutex_lock(&evd->obj.ia->lock);
-	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_MODIFY_CNO, &arg);
+	ret = du_file_ioctl(&evd->obj.ia->file, DAT_IOC_EVD_MODIFY_CNO, &arg);
 	if (!ret) {
 		du_lock(&evd->lock);
 		__atomic_store_n(&evd->cno, cno, __ATOMIC_RELAXED);
@@ -270,7 +270,7 @@ static DAT_RETURN evd_set(struct udat_evd *evd, uint32_t flag, int *mine, int on
 	 * flag.
 	 */
 	pthread_mutex_lock(&evd->obj.ia->lock);
-	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_SET, &arg);
+	ret = du_file_ioctl(&evd->obj.ia->file, DAT_IOC_EVD_SET, &arg);
 	if (!ret) {
 		du_lock(&evd->lock);
 		*mine = on;
@@ -331,7 +331,7 @@ UDAT_EXPORT DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVEN
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
 	arg.id = evd->obj.id;
 	arg.cookie = (uintptr_t)event->event_data.software_event_data.pointer;
-	ret = du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_POST, &arg);
+	ret = du_file_ioctl(&evd->obj.ia->file, DAT_IOC_EVD_POST, &arg);
 	if (ret == -ENOSPC)
 		return DAT_ERR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;

@@ -51,7 +51,7 @@ static void to_cr(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *ev
 	data->conn_qual = eqe->cookie;
 	data->cr_handle = cr;
 	if (!cr) {
-		du_ioctl(ia->fd, DAT_IOC_CR_REJECT, &refuse);
+		du_file_ioctl(&ia->file, DAT_IOC_CR_REJECT, &refuse);
 		return;
 	}
 	cr->obj.id = eqe->len;
@@ -184,7 +184,7 @@ static int evd_look(struct udat_evd *evd, uint32_t spin_us)
 		.size = sizeof(arg), .id = evd->obj.id, .spin_us = spin_us,
 	};
 
-	return !du_ioctl(evd->obj.ia->fd, DAT_IOC_EVD_POLL, &arg);
+	return !du_file_ioctl(&evd->obj.ia->file, DAT_IOC_EVD_POLL, &arg);
 }
 
 static uint32_t evd_busy_us(const struct udat_evd *evd)
@@ -373,7 +373,7 @@ static int evd_sleep(struct udat_evd *evd, uint32_t threshold, uint64_t deadline
 
 	pthread_cleanup_push(wait_cancelled, evd);
 	do {
-		ret = du_wait(evd->obj.ia->fd, DAT_IOC_EVD_WAIT, &arg);
+		ret = du_file_wait(&evd->obj.ia->file, DAT_IOC_EVD_WAIT, &arg);
 	} while (!ret && du_events_count(&evd->events) < threshold);
 	pthread_cleanup_pop(0);
 	return ret;

@@ -53,8 +53,8 @@ static void fork_child(void)
 	for (obj = ias; obj; obj = obj->next) {
 		struct udat_ia *ia = obj->ia;
 
-		du_fd_close(ia->fd, ia->number);
-		ia->fd = -1;
+		du_file_close(&ia->file);
+		ia->file.fd = -1;
 	}
 	ias = NULL;
 	du_arena_abandon();
@@ -74,7 +74,7 @@ static int fd_is_kept(int fd)
 	const struct udat_obj *obj;
 
 	for (obj = ias; obj; obj = obj->next)
-		if (obj->ia->fd == fd)
+		if (obj->ia->file.fd == fd)
 			return 1;
 	return 0;
 }
@@ -107,8 +107,7 @@ int udat_ia_open_device(struct udat_ia *ia)
 	pthread_mutex_lock(&ias_lock);
 	fd = fd_move(du_dev_open(DU_DEV_DAT, 1));
 	if (fd >= 0) {
-		ia->fd = fd;
-		ia->number = du_fd_number(fd);
+		du_file_init(&ia->file, fd);
 		ia->obj.next = ias;
 		ias = &ia->obj;
 	}
@@ -124,6 +123,6 @@ void udat_ia_close_device(struct udat_ia *ia)
 	while (*at != &ia->obj)
 		at = &(*at)->next;
 	*at = ia->obj.next;
-	du_fd_close(ia->fd, ia->number);
+	du_file_close(&ia->file);
 	pthread_mutex_unlock(&ias_lock);
 }

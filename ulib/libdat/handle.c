@@ -244,7 +244,7 @@ DAT_RETURN udat_obj_free(struct udat_obj *obj, uint32_t type, uint32_t kind,
 
 	if (!du_slot_revoke(&obj->slot, type))
 		return bad_handle;
-	ret = du_ioctl(obj->ia->fd, DAT_IOC_FREE, &arg);
+	ret = du_file_ioctl(&obj->ia->file, DAT_IOC_FREE, &arg);
 	/* ENODEV, ENOENT: the device was removed, and the driver has already freed the object. */
 	if (!ret || ret == -ENODEV || ret == -ENOENT)
 		return DAT_SUCCESS;

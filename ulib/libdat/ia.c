@@ -66,14 +66,14 @@ static DAT_RETURN ia_bind(struct udat_ia *ia, const char *device)
 	strcpy((char *)arg.name, device);
 	arg.user_data = (uintptr_t)ia;
 	arg.max_queues = MAX_QUEUES;
-	ret = du_ioctl(ia->fd, DAT_IOC_IA_OPEN, &arg);
+	ret = du_file_ioctl(&ia->file, DAT_IOC_IA_OPEN, &arg);
 	if (ret)
 		return open_error(-ret, device);
-	ret = du_map(ia->fd, arg.doorbell_offset, arg.doorbell_size, 1, &ia->doorbell);
+	ret = du_map(ia->file.fd, arg.doorbell_offset, arg.doorbell_size, 1, &ia->doorbell);
 	if (ret)
 		return dat_err_from_errno(-ret);
 	ia->info.size = sizeof(ia->info);
-	ret = du_ioctl(ia->fd, DAT_IOC_IA_QUERY, &ia->info);
+	ret = du_file_ioctl(&ia->file, DAT_IOC_IA_QUERY, &ia->info);
 	return ret ? dat_err_from_errno(-ret) : DAT_SUCCESS;
 }
 
@@ -417,9 +417,9 @@ UDAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS fla
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (flags == DAT_CLOSE_GRACEFUL_FLAG && ia_in_use(ia))
 		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
-	valid = du_fd_valid(ia->fd, ia->number);
+	valid = du_file_valid(&ia->file);
 	if (!valid && ia_stuck(ia)) {
-		du_explain_closed(ia->fd);
+		du_file_check(&ia->file);
 		return DAT_ERR(DAT_INTERNAL_ERROR, DAT_RESOURCE_DEVICE);
 	}
 	if (!du_slot_revoke(&ia->obj.slot, UDAT_TYPE(IA)))
@@ -431,7 +431,7 @@ UDAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS fla
 	 * mapping.
 	 */
 	if (valid)
-		du_ioctl(ia->fd, DAT_IOC_IA_CLOSE, &arg);
+		du_file_ioctl(&ia->file, DAT_IOC_IA_CLOSE, &arg);
 	while (__atomic_load_n(&ia->waiters, __ATOMIC_ACQUIRE))
 		sched_yield();
 	ia_destroy(ia);

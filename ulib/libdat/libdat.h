@@ -104,15 +104,13 @@ struct udat_lmr_chunk {
  * struct udat_ia - interface adapter
  * @obj: common head; @obj.ia points to this object itself
  * @name: name that the consumer opened
- * @fd: open /dev/dat; constant, except that a forked child sets -1
- * @number: number by which the driver names the open file; constant
+ * @file: open /dev/dat; constant, except that a forked child sets the descriptor to -1
  * @single: flag: the consumer opened the IA without thread safety; constant
  * @agents: flag: the library has started a thread that calls CNO agents
  * @info: limits and identity of the adapter; constant
  * @doorbell: mapping of the doorbell region
  * @mappings: mappings that hold the rings of the objects; has a lock of its own
  * @async_evd: async EVD of this IA, or NULL; constant
- * @own_async: flag: dat_ia_open() created @async_evd, so dat_ia_close() frees it
  * @feed_lock: lock that serializes the connecting of streams to EVDs
  * @lock: lock that protects the lists, the counters and the growth of @lmrs
  * @objs: list of live objects
@@ -121,6 +119,7 @@ struct udat_lmr_chunk {
  * @ndeferred: number of objects in @deferred
  * @ndeferred_named: value of @ndeferred after the last search for events that name deferred objects
  * @lmrs: table of LMRs, indexed by the index part of lmr_context
+ * @own_async: flag: dat_ia_open() created @async_evd, so dat_ia_close() frees it
  * @waiters: number of threads inside dat_evd_wait() or dat_cno_wait(); atomic
  * @poller_lock: lock that protects @poller
  * @poller: poller thread, if the consumer has asked for a poller
@@ -128,15 +127,13 @@ struct udat_lmr_chunk {
 struct udat_ia {
 	struct udat_obj		obj;
 	char			*name;
-	int			fd;
-	uint64_t		number;
+	struct du_file		file;
 	int			single;
 	int			agents;
 	struct dat_ia_query	info;
 	struct du_map		doorbell;
 	struct udat_mappings	mappings;
 	struct udat_evd		*async_evd;
-	int			own_async;
 	pthread_mutex_t		feed_lock;
 	pthread_mutex_t		lock;
 	struct udat_obj		objs;
@@ -145,6 +142,7 @@ struct udat_ia {
 	unsigned int		ndeferred;
 	unsigned int		ndeferred_named;
 	struct udat_lmr_chunk	**lmrs;
+	int			own_async;
 	int			waiters;
 	pthread_mutex_t		poller_lock;
 	struct du_poller	poller;
@@ -550,5 +548,7 @@ DAT_RETURN udat_check_iov(struct udat_ia *ia, struct udat_pz *pz, DAT_COUNT n,
 			  uint64_t *total);
 int udat_check_range(struct udat_ia *ia, const DAT_LMR_TRIPLET *seg);
 void udat_copy_iov(struct dat_sge *sge, DAT_COUNT n, const DAT_LMR_TRIPLET *iov);
+/* Returns the error of du_queue_push(), whose errno is still set. */
+DAT_RETURN udat_kick_error(const struct udat_ia *ia);
 
 #endif /* LIBDAT_H */

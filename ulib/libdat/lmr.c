@@ -114,7 +114,7 @@ static DAT_RETURN lmr_register(struct udat_lmr *lmr)
 		memcpy(arg.cookie, lmr->region.for_shared_memory.shared_memory_id,
 		       sizeof(arg.cookie));
 	}
-	ret = du_ioctl(lmr->obj.ia->fd, DAT_IOC_LMR_CREATE, &arg);
+	ret = du_file_ioctl(&lmr->obj.ia->file, DAT_IOC_LMR_CREATE, &arg);
 	if (ret)
 		return lmr_error(lmr, -ret);
 	lmr->obj.id = arg.id;
@@ -125,7 +125,7 @@ static DAT_RETURN lmr_register(struct udat_lmr *lmr)
 			.size = sizeof(undo), .type = DAT_OBJ_LMR, .id = arg.id,
 		};
 
-		du_ioctl(lmr->obj.ia->fd, DAT_IOC_FREE, &undo);
+		du_file_ioctl(&lmr->obj.ia->file, DAT_IOC_FREE, &undo);
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	}
 	return DAT_SUCCESS;

@@ -36,7 +36,7 @@ static int poller_cpus(int cpu, cpu_set_t *set)
 
 static int poller_change(struct udat_ia *ia, uint32_t idle_us, const cpu_set_t *cpus)
 {
-	int ret = du_poller_set(ia->fd, idle_us);
+	int ret = du_poller_set(&ia->file, idle_us);
 
 	if (ret)
 		return ret;
@@ -45,9 +45,9 @@ static int poller_change(struct udat_ia *ia, uint32_t idle_us, const cpu_set_t *
 		return 0;
 	}
 	if (!ia->poller.pid) {
-		ret = du_poller_start(&ia->poller, ia->fd);
+		ret = du_poller_start(&ia->poller, &ia->file);
 		if (ret) {
-			du_poller_set(ia->fd, 0);
+			du_poller_set(&ia->file, 0);
 			return ret;
 		}
 	}

@@ -134,6 +134,11 @@ static void request_write(struct udat_ep *ep, const struct request *r)
 		trim_sge(sge, r->n, r->length);
 }
 
+DAT_RETURN udat_kick_error(const struct udat_ia *ia)
+{
+	return dat_err_from_errno(-du_file_result(&ia->file, -errno));
+}
+
 static DAT_RETURN request_post(struct udat_ep *ep, const struct request *r)
 {
 	DAT_EP_STATE state = udat_ep_state(ep);
@@ -147,7 +152,7 @@ static DAT_RETURN request_post(struct udat_ep *ep, const struct request *r)
 	} else {
 		request_write(ep, r);
 		if (du_queue_push(&ep->sq))
-			rc = dat_err_from_errno(errno);
+			rc = udat_kick_error(ep->obj.ia);
 	}
 	du_unlock(&ep->sq.lock);
 	return rc;
@@ -293,7 +298,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_s
 	} else {
 		recv_write(ep, num_segments, local_iov, user_cookie.as_64, flags);
 		if (du_queue_push(&ep->rq))
-			rc = dat_err_from_errno(errno);
+			rc = udat_kick_error(ep->obj.ia);
 	}
 	du_unlock(&ep->rq.lock);
 	return rc;

@@ -50,7 +50,7 @@ static DAT_RETURN psp_make(struct udat_ia *ia, DAT_CONN_QUAL *qual, struct udat_
 	 * the ioctl returns.
 	 */
 	udat_obj_publish(&psp->obj, UDAT_TYPE(PSP));
-	ret = du_ioctl(ia->fd, DAT_IOC_PSP_CREATE, &arg);
+	ret = du_file_ioctl(&ia->file, DAT_IOC_PSP_CREATE, &arg);
 	if (ret) {
 		udat_evd_unfeed(evd, UDAT_FEED_OTHER);
 		udat_obj_drop(&psp->obj);

@@ -21,7 +21,7 @@ UDAT_EXPORT DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_
 	pz = udat_obj_new(ia);
 	if (!pz)
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	ret = du_ioctl(ia->fd, DAT_IOC_PZ_CREATE, &arg);
+	ret = du_file_ioctl(&ia->file, DAT_IOC_PZ_CREATE, &arg);
 	if (ret) {
 		udat_obj_drop(&pz->obj);
 		return ret == -ENOMEM ?

@@ -6,7 +6,7 @@
 static int ring_step(struct udat_ring_change *c, uint32_t step)
 {
 	*c->step = step;
-	return du_ioctl(c->ia->fd, c->cmd, c->arg);
+	return du_file_ioctl(&c->ia->file, c->cmd, c->arg);
 }
 
 int udat_ring_prepare(struct udat_ring_change *c)
@@ -15,7 +15,7 @@ int udat_ring_prepare(struct udat_ring_change *c)
 
 	if (ret)
 		return ret;
-	ret = udat_span_map(&c->ia->mappings, c->ia->fd, c->at, c->writable, &c->span);
+	ret = udat_span_map(&c->ia->mappings, c->ia->file.fd, c->at, c->writable, &c->span);
 	if (ret)
 		ring_step(c, DAT_RING_CANCEL);
 	return ret;

@@ -32,7 +32,7 @@ UDAT_EXPORT DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *r
 	rmr->pz = pz;
 	arg.pz = pz->obj.id;
 	arg.user_data = (uintptr_t)rmr;
-	ret = du_ioctl(pz->obj.ia->fd, DAT_IOC_RMR_CREATE, &arg);
+	ret = du_file_ioctl(&pz->obj.ia->file, DAT_IOC_RMR_CREATE, &arg);
 	if (ret) {
 		udat_obj_drop(&rmr->obj);
 		return ret == -ENOMEM ? DAT_ERR(DAT_INSUFFICIENT_RESOURCES,
@@ -165,14 +165,14 @@ static DAT_RETURN bind_post(struct udat_ep *ep, struct udat_rmr *rmr, struct dat
 
 	if (du_queue_full(&ep->sq))
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
-	ret = du_ioctl(ep->obj.ia->fd, DAT_IOC_RMR_BIND, arg);
+	ret = du_file_ioctl(&ep->obj.ia->file, DAT_IOC_RMR_BIND, arg);
 	if (ret)
 		return bind_error(-ret);
 	entry = du_queue_entry(&ep->sq);
 	*entry = *sqe;
 	entry->rkey = arg->ticket;
 	entry->raddr = rmr->obj.id;
-	return du_queue_push(&ep->sq) ? dat_err_from_errno(errno) : DAT_SUCCESS;
+	return du_queue_push(&ep->sq) ? udat_kick_error(ep->obj.ia) : DAT_SUCCESS;
 }
 
 UDAT_EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,

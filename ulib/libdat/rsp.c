@@ -13,7 +13,7 @@ static void listener_free(const struct udat_ia *ia, uint32_t id)
 	struct dat_free arg = { .size = sizeof(arg), .type = DAT_OBJ_PSP, .id = id };
 
 	if (id)
-		du_ioctl(ia->fd, DAT_IOC_FREE, &arg);
+		du_file_ioctl(&ia->file, DAT_IOC_FREE, &arg);
 }
 
 /*
@@ -55,7 +55,7 @@ static DAT_RETURN rsp_listen(struct udat_rsp *rsp)
 		.user_data = (uintptr_t)rsp, .flags = DAT_PSP_ONE_SHOT,
 	};
 	struct udat_ia *ia = rsp->obj.ia;
-	int ret = du_ioctl(ia->fd, DAT_IOC_PSP_CREATE, &arg);
+	int ret = du_file_ioctl(&ia->file, DAT_IOC_PSP_CREATE, &arg);
 	int spent;
 
 	if (ret)

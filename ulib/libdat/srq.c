@@ -46,13 +46,13 @@ static DAT_RETURN srq_map(struct udat_srq *srq, const struct dat_srq_create *arg
 	struct udat_span submit;
 	int ret;
 
-	ret = udat_span_map(&ia->mappings, ia->fd, &arg->status, 0, &srq->status);
+	ret = udat_span_map(&ia->mappings, ia->file.fd, &arg->status, 0, &srq->status);
 	if (!ret)
-		ret = udat_span_map(&ia->mappings, ia->fd, &arg->submit, 1, &submit);
+		ret = udat_span_map(&ia->mappings, ia->file.fd, &arg->submit, 1, &submit);
 	if (ret)
 		return dat_err_from_errno(-ret);
 	status = srq->status.va;
-	du_queue_init(&srq->rq, ia->fd, ia->doorbell.va, arg->queue, arg->rq_shift, &status->rq,
+	du_queue_init(&srq->rq, ia->file.fd, ia->doorbell.va, arg->queue, arg->rq_shift, &status->rq,
 		      udat_unlocked(ia));
 	srq_use_ring(srq, submit, arg->rq_offset, arg->max_recv);
 	srq->reaped = srq->rq.tail;
@@ -68,7 +68,7 @@ static DAT_RETURN srq_make(struct udat_srq *srq, const DAT_SRQ_ATTR *attr)
 	DAT_RETURN rc;
 	int ret;
 
-	ret = du_ioctl(srq->obj.ia->fd, DAT_IOC_SRQ_CREATE, &arg);
+	ret = du_file_ioctl(&srq->obj.ia->file, DAT_IOC_SRQ_CREATE, &arg);
 	if (ret == -ENOMEM) {
 		du_explain_queue_memory();
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
@@ -217,7 +217,7 @@ UDAT_EXPORT DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT nu
 	} else {
 		srq_write(srq, num_segments, local_iov, user_cookie.as_64);
 		if (du_queue_push(&srq->rq))
-			rc = dat_err_from_errno(errno);
+			rc = udat_kick_error(srq->obj.ia);
 	}
 	du_unlock(&srq->rq.lock);
 	return rc;
@@ -281,7 +281,7 @@ UDAT_EXPORT DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_w
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	arg.id = srq->obj.id;
 	arg.low_watermark = (uint32_t)low_watermark;
-	ret = du_ioctl(srq->obj.ia->fd, DAT_IOC_SRQ_SET_LW, &arg);
+	ret = du_file_ioctl(&srq->obj.ia->file, DAT_IOC_SRQ_SET_LW, &arg);
 	if (ret)
 		return dat_err_from_errno(-ret);
 	srq->attr.low_watermark = low_watermark;

@@ -48,7 +48,7 @@ static void fork_child(void)
 {
 	if (ctx_now) {
 		ctx_now->foreign = 1;
-		du_fd_close(ctx_now->fd, ctx_now->number);
+		du_file_close(&ctx_now->file);
 		ctx_now = NULL;
 	}
 	fork_parent();
@@ -100,13 +100,13 @@ static int call_result(int ret, const struct head *head)
 int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg)
 {
 	return ctx->foreign ? RSMERR_NOT_CREATOR :
-			      call_result(du_ioctl(ctx->fd, cmd, arg), arg);
+			      call_result(du_file_ioctl(&ctx->file, cmd, arg), arg);
 }
 
 int rsm_wait(const struct rsm_ctx *ctx, struct dat_rsm_wait *arg)
 {
 	return ctx->foreign ? RSMERR_NOT_CREATOR :
-			      call_result(du_wait(ctx->fd, DAT_IOC_RSM_WAIT, arg),
+			      call_result(du_file_wait(&ctx->file, DAT_IOC_RSM_WAIT, arg),
 					  (struct head *)arg);
 }
 
@@ -131,11 +131,11 @@ static void start_poller(struct rsm_ctx *ctx)
 		       env, DAT_MAX_POLLER_IDLE_US);
 		return;
 	}
-	ret = du_poller_set(ctx->fd, (uint32_t)us);
+	ret = du_poller_set(&ctx->file, (uint32_t)us);
 	if (!ret) {
-		ret = du_poller_start(&ctx->poller, ctx->fd);
+		ret = du_poller_start(&ctx->poller, &ctx->file);
 		if (ret)
-			du_poller_set(ctx->fd, 0);
+			du_poller_set(&ctx->file, 0);
 	}
 	if (ret)
 		du_log(DU_LOG_ERROR, "the poller of RSM_POLLER_US does not start: %s", strerror(-ret));
@@ -157,7 +157,7 @@ static int ctx_map(struct rsm_ctx *ctx, const struct dat_rsm_open *arg)
 
 	if (arg->nr_slots > n || arg->mem_slot >= n)
 		return RSMERR_BAD_LIBRARY_VERSION;
-	ret = du_map(ctx->fd, arg->slots_offset, arg->slots_size, 0, &ctx->slots);
+	ret = du_map(ctx->file.fd, arg->slots_offset, arg->slots_size, 0, &ctx->slots);
 	if (ret)
 		return rsm_errno(ret);
 	ctx->mem = (const struct dat_rsm_slot *)ctx->slots.va + arg->mem_slot;
@@ -167,17 +167,16 @@ static int ctx_map(struct rsm_ctx *ctx, const struct dat_rsm_open *arg)
 static int ctx_setup(struct rsm_ctx *ctx)
 {
 	struct dat_rsm_open arg = { .size = sizeof(arg) };
-	int ret;
+	int fd = du_dev_open(DU_DEV_RSM, 0), ret;
 
-	ctx->fd = du_dev_open(DU_DEV_RSM, 0);
-	if (ctx->fd < 0)
-		return rsm_errno(ctx->fd);
-	ctx->number = du_fd_number(ctx->fd);
+	if (fd < 0)
+		return rsm_errno(fd);
+	du_file_init(&ctx->file, fd);
 	ret = rsm_call(ctx, DAT_IOC_RSM_OPEN, &arg);
 	if (!ret)
 		ret = ctx_map(ctx, &arg);
 	if (ret)
-		du_close(ctx->fd);
+		du_close(fd);
 	return ret;
 }
 

@@ -215,7 +215,7 @@ static int map_make(struct rsm_import *imp, void **address, int fixed, rsm_permi
 	if (!imp->map_offset || rsm_ctx_closed(imp->seg.ctx))
 		return RSMERR_MAP_FAILED;
 	va = mmap(fixed ? *address : NULL, length, prot, MAP_SHARED | (fixed ? MAP_FIXED : 0),
-		  imp->seg.ctx->fd, (off_t)(imp->map_offset + offset));
+		  imp->seg.ctx->file.fd, (off_t)(imp->map_offset + offset));
 	if (va == MAP_FAILED)
 		return map_error(errno);
 	imp->map = va;

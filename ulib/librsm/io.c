@@ -33,7 +33,7 @@ static char *window_make(struct rsm_import *imp)
 	pthread_mutex_lock(&imp->seg.lock);
 	if (!imp->window && !imp->no_window) {
 		if (imp->map_offset && imp->perm & RSM_PERM_READ && !rsm_ctx_closed(imp->seg.ctx))
-			va = mmap(NULL, imp->length, prot, MAP_SHARED, imp->seg.ctx->fd,
+			va = mmap(NULL, imp->length, prot, MAP_SHARED, imp->seg.ctx->file.fd,
 				  (off_t)imp->map_offset);
 		if (va == MAP_FAILED)
 			__atomic_store_n(&imp->no_window, 1, __ATOMIC_RELEASE);

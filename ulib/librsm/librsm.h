@@ -38,8 +38,7 @@ enum rsm_type {
 
 /*
  * struct rsm_ctx - the context: the open device of a process
- * @fd: open /dev/rsm
- * @number: number by which the driver names the open file
+ * @file: open /dev/rsm
  * @foreign: flag: the context belongs to the parent process
  * @slots: mapped array of struct dat_rsm_slot, which the driver writes
  * @mem: slot in @slots that contains the generation of the address space
@@ -47,8 +46,7 @@ enum rsm_type {
  * @poller_asked: flag: RSM_POLLER_US has been evaluated; protected by ctx_lock
  */
 struct rsm_ctx {
-	int		fd;
-	uint64_t	number;
+	struct du_file	file;
 	int		foreign;
 	struct du_map	slots;
 	const struct dat_rsm_slot *mem;
@@ -77,9 +75,8 @@ struct rsm_ctlr {
  * @ctlr: controller on which the object was created
  * @id: number of the export or import in the driver
  * @lock: lock that protects the fields below, and the fields whose description says "seg.lock"
- * @poll_refs: number of references to @poll_fd that the program holds
- * @poll_fd: descriptor for events; -1 while @poll_refs is 0
- * @poll_number: number by which the driver names the file of @poll_fd
+ * @poll_refs: number of references to @poll that the program holds
+ * @poll: file for events; its descriptor is -1 while @poll_refs is 0
  * @poll_next: next segment with a descriptor in the same hash bucket
  */
 struct rsm_seg {
@@ -89,8 +86,7 @@ struct rsm_seg {
 	uint32_t	id;
 	pthread_mutex_t	lock;
 	unsigned long	poll_refs;
-	int		poll_fd;
-	uint64_t	poll_number;
+	struct du_file	poll;
 	struct rsm_seg	*poll_next;
 };
 
@@ -194,16 +190,16 @@ static inline uint32_t rsm_mem_generation(const struct rsm_ctx *ctx)
  */
 int rsm_call(const struct rsm_ctx *ctx, unsigned long cmd, void *arg);
 
-/* Wait for an event.  A cancellation point; see du_wait(). */
+/* Wait for an event.  A cancellation point; see du_file_wait(). */
 int rsm_wait(const struct rsm_ctx *ctx, struct dat_rsm_wait *arg);
 
 /*
- * Returns whether the program has closed the open device.  Checked before a mapping, which would
- * otherwise map a file of the program.
+ * Returns whether the program has closed the open device, and logs that.  Checked before a mapping,
+ * which would otherwise map a file of the program.
  */
 static inline int rsm_ctx_closed(const struct rsm_ctx *ctx)
 {
-	return !du_fd_valid(ctx->fd, ctx->number);
+	return du_file_check(&ctx->file);
 }
 
 /* Log how an administrator loads a cluster key.  Called after RSMERR_BAD_CONF from an adapter. */

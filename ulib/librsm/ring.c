@@ -251,7 +251,7 @@ int rsm_ring_drain(struct rsm_import *imp, int interruptible)
 static int ring_map(const struct rsm_import *imp, struct rsm_ring *r,
 		    const struct dat_rsm_ring *arg)
 {
-	int fd = imp->seg.ctx->fd;
+	int fd = imp->seg.ctx->file.fd;
 	int ret;
 
 	ret = du_map(fd, arg->submit_offset, arg->submit_size, 1, &r->submit);

@@ -30,7 +30,7 @@ void rsm_seg_init(struct rsm_seg *seg, struct rsm_ctx *ctx, struct rsm_ctlr *ctl
 	seg->ctx = ctx;
 	seg->ctlr = ctlr;
 	seg->id = id;
-	seg->poll_fd = -1;
+	seg->poll.fd = -1;
 }
 
 struct rsm_seg *rsm_seg_of(void *handle)
@@ -43,7 +43,7 @@ struct rsm_seg *rsm_seg_of(void *handle)
 }
 
 /*
- * Revoke the handle of @seg, unless the program still holds a reference to @seg->poll_fd.  The
+ * Revoke the handle of @seg, unless the program still holds a reference to @seg->poll.  The
  * caller holds seg->lock.
  */
 int rsm_seg_revoke(struct rsm_seg *seg, uint32_t type)
@@ -94,7 +94,7 @@ static struct rsm_seg *poll_find(int fd)
 
 	pthread_mutex_lock(&poll_lock);
 	seg = fd < 0 ? NULL : *poll_head(fd);
-	while (seg && (seg->poll_fd != fd || seg->poll_number != number))
+	while (seg && (seg->poll.fd != fd || seg->poll.number != number))
 		seg = seg->poll_next;
 	if (seg && seg->ctx->foreign)
 		seg = NULL;
@@ -111,8 +111,7 @@ static int poll_open(struct rsm_seg *seg)
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&poll_lock);
-	seg->poll_fd = arg.fd;
-	seg->poll_number = du_fd_number(arg.fd);
+	du_file_init(&seg->poll, arg.fd);
 	seg->poll_next = *poll_head(arg.fd);
 	*poll_head(arg.fd) = seg;
 	pthread_mutex_unlock(&poll_lock);
@@ -122,20 +121,20 @@ static int poll_open(struct rsm_seg *seg)
 /* Close the descriptor of @seg.  The caller holds seg->lock. */
 static void poll_close(struct rsm_seg *seg)
 {
+	const struct du_file file = seg->poll;
 	struct rsm_seg **at;
-	int fd = seg->poll_fd;
 
 	pthread_mutex_lock(&poll_lock);
 	/*
-	 * Search by address: if the program has closed @fd, the descriptor of another segment may
+	 * Search by address: if the program has closed the descriptor, that of another segment may
 	 * have the same number.
 	 */
-	for (at = poll_head(fd); *at != seg; at = &(*at)->poll_next)
+	for (at = poll_head(file.fd); *at != seg; at = &(*at)->poll_next)
 		;
 	*at = seg->poll_next;
-	seg->poll_fd = -1;
+	seg->poll.fd = -1;
 	pthread_mutex_unlock(&poll_lock);
-	du_fd_close(fd, seg->poll_number);
+	du_file_close(&file);
 }
 
 RSM_API int rsm_memseg_get_pollfd(void *memseg, struct pollfd *fd)
@@ -152,7 +151,7 @@ RSM_API int rsm_memseg_get_pollfd(void *memseg, struct pollfd *fd)
 		ret = poll_open(seg);
 	if (!ret) {
 		seg->poll_refs++;
-		fd->fd = seg->poll_fd;
+		fd->fd = seg->poll.fd;
 		fd->events = POLLRDNORM;
 		fd->revents = 0;
 	}
