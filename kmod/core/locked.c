@@ -5,7 +5,8 @@
  *
  * A driver allocates the memory of QPs, CQs and SRQs without __GFP_ACCOUNT, so no memory cgroup is
  * charged.  The core estimates this memory from the lengths of the queues and charges the users
- * that dat_payers() finds for the caller.
+ * that dat_payers() finds for the caller.  A caller with CAP_IPC_LOCK has no limit, and its queues
+ * are not counted, so they leave the budgets of others with the same users alone.
  *
  * The counters are separate from two counters of the kernel:
  * - user_struct.locked_vm counts the buffers of io_uring and AF_XDP.  The budgets of these buffers
@@ -125,9 +126,9 @@ static int users_charge(const kuid_t *uids, unsigned int n, unsigned long pages,
 }
 
 /*
- * Charges queues to the users that dat_payers() finds, unless a kernel module has opened @ia.  May
- * sleep.  Fails with -ENOMEM if the queues of a user would exceed both RLIMIT_MEMLOCK and the
- * parameter queue_memory, and the caller lacks CAP_IPC_LOCK.
+ * Charges queues to the users that dat_payers() finds, unless a kernel module has opened @ia or the
+ * caller has CAP_IPC_LOCK.  May sleep.  Fails with -ENOMEM if the queues of a user would exceed both
+ * RLIMIT_MEMLOCK and the parameter queue_memory.
  */
 int dat_locked_charge(struct dat_locked *l, const struct dat_ia *ia, u64 bytes)
 {
@@ -136,12 +137,11 @@ int dat_locked_charge(struct dat_locked *l, const struct dat_ia *ia, u64 bytes)
 	unsigned int n;
 	int ret;
 
-	if (ia->face->kernel)
+	/* Each connect asks, so a security module must not log each refusal. */
+	if (ia->face->kernel || has_capability_noaudit(current, CAP_IPC_LOCK))
 		return 0;
 	n = dat_payers(current_cred(), uids);
 	ret = users_charge(uids, n, pages, locked_limit());
-	if (ret && capable(CAP_IPC_LOCK))
-		ret = users_charge(uids, n, pages, ULONG_MAX);
 	if (ret)
 		return ret;
 	l->cred = get_current_cred();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /* RSM segments (exports): creation, publication, rebind and withdrawal. */
-#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/fs_struct.h>
 #include <linux/mm.h>
@@ -45,7 +44,6 @@ static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
 		return NULL;
 	exp->flags = arg->flags;
 	exp->uid = current_euid();
-	exp->unlimited = capable(CAP_SYS_RESOURCE);
 	exp->gid = current_egid();
 	exp->umask_perm = PERM_BITS & ~current_umask();
 	exp->addr = arg->addr;

@@ -105,49 +105,50 @@ static unsigned int user_share(unsigned int total)
 	return !percent || percent >= 100 ? total : max_t(u64, (u64)total * percent / 100, 1);
 }
 
-bool rsm_users_have_room(const struct rsm_ctx *ctx, bool served, unsigned int total)
+bool rsm_users_have_room(const struct rsm_obj *obj, bool served, unsigned int total)
 {
 	unsigned int share = user_share(total), i;
+	const struct rsm_ctx *ctx = obj->ctx;
 
-	for (i = 0; i < ctx->nr_users; i++)
+	for (i = 0; i < ctx->nr_users && !obj->unlimited; i++)
 		if (atomic_read(served ? &ctx->users[i]->served : &ctx->users[i]->objs) >= share)
 			return false;
 	return true;
 }
 
-void rsm_users_count(struct rsm_ctx *ctx, bool served, int by)
+void rsm_users_count(const struct rsm_obj *obj, bool served, int by)
 {
+	const struct rsm_ctx *ctx = obj->ctx;
 	unsigned int i;
 
-	for (i = 0; i < ctx->nr_users; i++)
+	for (i = 0; i < ctx->nr_users && !obj->unlimited; i++)
 		atomic_add(by, served ? &ctx->users[i]->served : &ctx->users[i]->objs);
 }
 
 /*
- * Charges an object to the limits of the node and of the context's users.  CAP_SYS_RESOURCE
- * overrides the limits of users.  The node id cannot change while an object is charged.
+ * Charges an object to the limits of the node and of the context's users.  The node id cannot
+ * change while an object is charged.
  */
-static bool obj_count(struct rsm_ctx *ctx)
+static bool obj_count(const struct rsm_obj *obj)
 {
 	unsigned int limit = READ_ONCE(rsm_max_segments);
-	struct rsm_node *node = ctx->node;
+	struct rsm_node *node = obj->ctx->node;
 	bool ok;
 
 	mutex_lock(&node->lock);
-	ok = atomic_read(&node->objs) < limit &&
-	     (rsm_users_have_room(ctx, false, limit) || capable(CAP_SYS_RESOURCE));
+	ok = atomic_read(&node->objs) < limit && rsm_users_have_room(obj, false, limit);
 	if (ok) {
 		atomic_inc(&node->objs);
-		rsm_users_count(ctx, false, 1);
+		rsm_users_count(obj, false, 1);
 	}
 	mutex_unlock(&node->lock);
 	return ok;
 }
 
-static void obj_uncount(struct rsm_ctx *ctx)
+static void obj_uncount(const struct rsm_obj *obj)
 {
-	rsm_users_count(ctx, false, -1);
-	atomic_dec(&ctx->node->objs);
+	rsm_users_count(obj, false, -1);
+	atomic_dec(&obj->ctx->node->objs);
 }
 
 /*
@@ -159,14 +160,15 @@ int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj
 {
 	int ret;
 
-	if (ops->charged && !obj_count(ctx))
+	obj->ctx = ctx;
+	obj->unlimited = has_capability_noaudit(current, CAP_SYS_RESOURCE);
+	if (ops->charged && !obj_count(obj))
 		return -ENOSPC;
 	ret = xa_alloc_cyclic(&ctx->objs, &obj->id, XA_ZERO_ENTRY, ID_LIMIT, &ctx->next_id,
 			      GFP_KERNEL_ACCOUNT);
 	if (ret < 0)
 		goto err_uncount;
 	obj->ops = ops;
-	obj->ctx = ctx;
 	kref_init(&obj->ref);
 	obj->number = dat_file_number();
 	spin_lock_init(&obj->lock);
@@ -180,7 +182,7 @@ int rsm_obj_setup(struct rsm_ctx *ctx, struct rsm_obj *obj, const struct rsm_obj
 
 err_uncount:
 	if (ops->charged)
-		obj_uncount(ctx);
+		obj_uncount(obj);
 	return ret == -EBUSY ? -ENOSPC : -ENOMEM;
 }
 
@@ -202,7 +204,7 @@ static void obj_forget(struct rsm_obj *obj)
 	struct rsm_ctx *ctx = obj->ctx;
 
 	if (obj->ops->charged)
-		obj_uncount(ctx);
+		obj_uncount(obj);
 	/* A new object may get the same id and the same slot after xa_erase(). */
 	xa_erase(&ctx->objs, obj->id);
 }

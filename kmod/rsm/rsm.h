@@ -230,6 +230,8 @@ struct rsm_obj {
 	struct kref		ref;
 	struct rcu_head		rcu;		/* delays the free, for lookups */
 	struct rsm_ctx		*ctx;		/* valid until the object is dropped */
+	/* Flag: the creator had CAP_SYS_RESOURCE, so no limit of a user applies; constant. */
+	bool			unlimited;
 	u64			number;	/* result of DAT_IOC_ABI of an event descriptor; constant */
 	spinlock_t		lock;		/* protects all members below */
 	struct dat_rsm_slot	*slot;		/* NULL once the object is stopped */
@@ -262,8 +264,6 @@ struct rsm_export {
 	struct rsm_obj		obj;
 	u32			flags;		/* DAT_RSM_REBINDABLE, ... */
 	kuid_t			uid;		/* user of the creator */
-	/* Flag: the creator had CAP_SYS_RESOURCE, so no limit of a user applies to importers. */
-	bool			unlimited;
 	kgid_t			gid;		/* group of the creator */
 	u32			umask_perm;	/* permissions of importers without @acl */
 	u64			length;		/* length in bytes */
@@ -384,17 +384,18 @@ void rsm_obj_undo(struct rsm_obj *obj);
 void rsm_obj_cut(struct rsm_obj *obj);
 
 /*
- * Returns true if each user that is charged for the context has fewer objects than the parameter
- * max_user allows to one user out of @total.  With @served, compares connections of remote
- * importers instead of objects.
+ * Returns true if each user that is charged for the object has fewer objects than the parameter
+ * max_user allows to one user out of @total, or if @obj->unlimited is set.  With @served, compares
+ * connections of remote importers instead of objects.
  */
-bool rsm_users_have_room(const struct rsm_ctx *ctx, bool served, unsigned int total);
+bool rsm_users_have_room(const struct rsm_obj *obj, bool served, unsigned int total);
 
 /*
- * Adds @by to a count of each user of the context: with @served to the number of connections of
- * remote importers, otherwise to the number of objects.
+ * Adds @by to a count of each user that is charged for the object: with @served to the number of
+ * connections of remote importers, otherwise to the number of objects.  Does nothing if
+ * @obj->unlimited is set, because other processes of the same users have no such privilege.
  */
-void rsm_users_count(struct rsm_ctx *ctx, bool served, int by);
+void rsm_users_count(const struct rsm_obj *obj, bool served, int by);
 
 /* rsm/mem.c */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out);

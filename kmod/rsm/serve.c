@@ -65,7 +65,7 @@ static void serve_end_work(struct work_struct *work)
 	}
 	rsm_conn_end(conn);
 	if (conn->granted) {
-		rsm_users_count(exp->obj.ctx, true, -1);
+		rsm_users_count(&exp->obj, true, -1);
 		atomic_dec(&exp->importers);
 	}
 	if (conn->placed)
@@ -157,7 +157,7 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 static bool serve_has_room(const struct rsm_export *exp)
 {
 	return atomic_read(&exp->importers) < READ_ONCE(rsm_max_importers) &&
-	       (exp->unlimited || rsm_users_have_room(exp->obj.ctx, true, RSM_MAX_SERVED));
+	       rsm_users_have_room(&exp->obj, true, RSM_MAX_SERVED);
 }
 
 /*
@@ -188,7 +188,7 @@ static int serve_grant(struct rsm_conn *conn)
 				cpu_to_be32(from_kuid_munged(&init_user_ns, exp->uid));
 		}
 		atomic_inc(&exp->importers);
-		rsm_users_count(exp->obj.ctx, true, 1);
+		rsm_users_count(&exp->obj, true, 1);
 		conn->granted = true;
 		atomic_dec(&conn->lane->places);
 		conn->placed = false;

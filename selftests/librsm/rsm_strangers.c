@@ -126,24 +126,30 @@ TEST_F(strangers, a_window_has_a_bounded_number_of_mappings)
 	EXPECT_NE(NULL, window(self->fd, &other, 0, R_PAGE));
 }
 
-/*
- * Import SEGID as user @uid until the limit is reached.  Returns the number of imports; a number
- * above 123 is an error.
- */
-static int imports_of(uid_t uid)
+/* Import SEGID until the limit is reached.  Returns the number of imports; above 123: an error. */
+static int imports_until_refused(void)
 {
 	struct dat_rsm_connect c;
-	int fd, n = 0;
+	int fd = rsm_file(), n = 0;
 
-	if (setgid(uid) || setuid(uid))
-		return 127;
-	fd = rsm_file();
 	while (n < 126 && !connect_to(fd, SEGID, DAT_RSM_READ, &c))
 		n++;
 	/* The limit applies to all files of a user together. */
 	if (!connect_to(rsm_file(), SEGID, DAT_RSM_READ, &c))
 		return 125;
 	return c.err == DAT_RSM_NO_RESOURCES ? n : 124;
+}
+
+/* The same as user @uid. */
+static int imports_of(uid_t uid)
+{
+	return setgid(uid) || setuid(uid) ? 127 : imports_until_refused();
+}
+
+/* The same with the real user 0, but without capabilities. */
+static int imports_of_bare_root(void *unused)
+{
+	return seteuid(NOBODY) ? 127 : imports_until_refused();
 }
 
 static int imports_of_child(void *arg)
@@ -213,6 +219,19 @@ TEST_F(strangers, a_user_leaves_places_to_others)
 	hoard_end(&h);
 	/* The end of the user's process has given its 20 places back. */
 	EXPECT_EQ(20, r_child(imports_of_child, (void *)(uintptr_t)NOBODY));
+}
+
+TEST_F(strangers, the_privileged_take_no_places_from_others_of_their_uid)
+{
+	struct dat_rsm_connect c;
+	int i;
+
+	if (getuid() || chmod("/dev/rsm", 0666) || set_places("80"))
+		SKIP(return, "needs root to become somebody else");
+	ASSERT_EQ(0, export_to_all(self));
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, connect_to(self->fd, SEGID, DAT_RSM_READ, &c));
+	EXPECT_EQ(20, r_child(imports_of_bare_root, NULL));
 }
 
 /*

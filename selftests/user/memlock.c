@@ -178,23 +178,54 @@ FIXTURE_TEARDOWN(queues)
 	t_pair_close(&self->p);
 }
 
+/*
+ * Make SRQs until ENOMEM.  Returns their number, or 126 if a call fails with another error or does
+ * not fail.  @srq is the last SRQ.
+ */
+static int srqs_until_refused(struct t_file *f, uint32_t pz, struct t_srq *srq)
+{
+	int n = 0, ret;
+
+	while (!(ret = t_srq(f, pz, DEEP, srq)) && n < 8)
+		n++;
+	return ret == -ENOMEM ? n : 126;
+}
+
 TEST_F(queues, of_srqs_are_charged_and_given_back)
 {
 	struct t_pair *p = &self->p;
 	struct t_srq srq = { 0 };
-	int n = 0, ret;
+	int n;
 
 	ASSERT_EQ(0, set_queue_memory(0));
 	EXPECT_EQ(-ENOMEM, t_srq(&p->f, p->pz, DEEP, &srq));
 	/* An SRQ with DEEP buffers takes 1 MiB. */
 	ASSERT_EQ(0, set_queue_memory(4));
-	while (!(ret = t_srq(&p->f, p->pz, DEEP, &srq)) && n < 8)
-		n++;
-	EXPECT_EQ(-ENOMEM, ret);
+	n = srqs_until_refused(&p->f, p->pz, &srq);
 	EXPECT_LE(3, n);
 	EXPECT_GE(4, n);
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
 	EXPECT_EQ(0, t_srq(&p->f, p->pz, DEEP, &srq));
+}
+
+/* The real user of the process is 0.  It has the capability while its effective user is 0. */
+TEST_F(queues, of_the_privileged_do_not_count_against_others_of_their_uid)
+{
+	struct t_pair *p = &self->p;
+	struct t_srq privileged, srq;
+	int n;
+
+	ASSERT_EQ(0, set_queue_memory(4));
+	ASSERT_EQ(0, seteuid(0));
+	for (n = 0; n < 8; n++)
+		ASSERT_EQ(0, t_srq(&p->f, p->pz, DEEP, &privileged));
+	ASSERT_EQ(0, seteuid(NOBODY));
+	n = srqs_until_refused(&p->f, p->pz, &srq);
+	EXPECT_LE(3, n);
+	EXPECT_GE(4, n);
+	/* What was not charged is not given back. */
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, privileged.id));
+	EXPECT_EQ(-ENOMEM, t_srq(&p->f, p->pz, DEEP, &srq));
 }
 
 /* The queues of a connection with DEEP receives take more than 1 MiB and less than 2 MiB. */
@@ -224,14 +255,11 @@ static int srqs_of(uid_t uid)
 	struct t_srq srq;
 	struct t_file f;
 	uint32_t pz;
-	int n = 0, ret;
 
 	if (setgid(uid) || setuid(uid) || prctl(PR_SET_PDEATHSIG, SIGKILL) || t_open(&f) ||
 	    t_pz(&f, &pz))
 		return 127;
-	while (!(ret = t_srq(&f, pz, DEEP, &srq)) && n < 8)
-		n++;
-	return ret == -ENOMEM ? n : 126;
+	return srqs_until_refused(&f, pz, &srq);
 }
 
 /* Returns the result of srqs_of() in a child, which keeps its SRQs until it is killed. */
@@ -345,16 +373,14 @@ TEST_F(queues, and_buffers_of_io_uring_do_not_count_against_each_other)
 	struct rlimit lim = { 4 << 20, 4 << 20 };
 	struct t_pair *p = &self->p;
 	struct t_srq srq = { 0 };
-	int n = 0, fd, ret;
+	int n, fd;
 
 	ASSERT_EQ(0, set_queue_memory(0));
 	ASSERT_EQ(0, seteuid(0));
 	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &lim));
 	/* Other programs of this real user have no queues and no io_uring. */
 	ASSERT_EQ(0, setresuid(NOBODY - 1, NOBODY, 0));
-	while (!(ret = t_srq(&p->f, p->pz, DEEP, &srq)) && n < 8)
-		n++;
-	EXPECT_EQ(-ENOMEM, ret);
+	n = srqs_until_refused(&p->f, p->pz, &srq);
 	EXPECT_LE(3, n);
 	EXPECT_GE(4, n);
 	/* A kernel may lack io_uring, or an administrator disable it. */
