@@ -40,8 +40,8 @@ struct dat_sink {
  * @sink: operations by which the face receives events
  * @sq: operations of the rings of send queues
  * @rq: operations of the rings of receive queues
- * @kernel: flag: the consumers are kernel modules, so no process maps the rings or is charged for
- *	them
+ * @kernel: flag: the consumers are kernel modules, so no process maps the rings, and no user is
+ *	charged for the device's queues except with DAT_EP_CHARGED
  * @handle: return the handle of an object whose obj->priv is set; the handle becomes
  *	obj->user_data; NULL if the face has no handles; @publish, @unpublish and @release are then
  *	NULL as well

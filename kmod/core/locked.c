@@ -26,7 +26,6 @@
 
 #include "compat.h"
 #include "core/dat.h"
-#include "core/face.h"
 #include "core/locked.h"
 #include "lib/device.h"
 
@@ -126,11 +125,12 @@ static int users_charge(const kuid_t *uids, unsigned int n, unsigned long pages,
 }
 
 /*
- * Charges queues to the users that dat_payers() finds, unless a kernel module has opened @ia or the
- * caller has CAP_IPC_LOCK.  May sleep.  Fails with -ENOMEM if the queues of a user would exceed both
+ * Charges queues to the users that dat_payers() finds for the current process, unless the process
+ * has CAP_IPC_LOCK.  The objective credentials count: an import of RSM connects with credentials of
+ * the kernel.  May sleep.  Fails with -ENOMEM if the queues of a user would exceed both
  * RLIMIT_MEMLOCK and the parameter queue_memory.
  */
-int dat_locked_charge(struct dat_locked *l, const struct dat_ia *ia, u64 bytes)
+int dat_locked_charge(struct dat_locked *l, u64 bytes)
 {
 	unsigned long pages = DIV_ROUND_UP_ULL(bytes, PAGE_SIZE);
 	kuid_t uids[DAT_MAX_PAYERS];
@@ -138,13 +138,13 @@ int dat_locked_charge(struct dat_locked *l, const struct dat_ia *ia, u64 bytes)
 	int ret;
 
 	/* Each connect asks, so a security module must not log each refusal. */
-	if (ia->face->kernel || has_capability_noaudit(current, CAP_IPC_LOCK))
+	if (has_capability_noaudit(current, CAP_IPC_LOCK))
 		return 0;
-	n = dat_payers(current_cred(), uids);
+	n = dat_payers(current_real_cred(), uids);
 	ret = users_charge(uids, n, pages, locked_limit());
 	if (ret)
 		return ret;
-	l->cred = get_current_cred();
+	l->cred = get_cred(current_real_cred());
 	l->pages = pages;
 	return 0;
 }

@@ -32,11 +32,14 @@ struct dat_path {
  * @DAT_EP_KERNEL_PORT: the EP connects from a privileged port, so the peer knows that no
  *	unprivileged process has sent the request; the caller's credentials must include
  *	CAP_NET_BIND_SERVICE
+ * @DAT_EP_CHARGED: the queues of the EP's connections are charged to the users of the process that
+ *	connects, even if a thread of that process uses other credentials meanwhile
  */
 enum dat_ep_trait {
 	DAT_EP_PEER_WAITS	= 1,
 	DAT_EP_KERNEL_PORT	= 2,
 	DAT_EP_STRANGER		= 4,
+	DAT_EP_CHARGED		= 8,
 };
 
 /* First port of DAT_EP_KERNEL_PORT; the last is PROT_SOCK - 1.  Lower ports are for services. */

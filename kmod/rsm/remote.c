@@ -97,8 +97,11 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	rc = kdat_pz_create(ctlr->ia, &conn->pz);
 	if (rc)
 		return rsm_dat_error(rc);
-	/* end_lock is not needed, because no event arrives before the request is sent. */
-	ret = rsm_conn_make_ep(conn, conn->pz, DAT_EP_KERNEL_PORT);
+	/*
+	 * end_lock is not needed, because no event arrives before the request is sent.  A probe of
+	 * the topology runs in a work item, which has all capabilities, so nothing is charged.
+	 */
+	ret = rsm_conn_make_ep(conn, conn->pz, DAT_EP_KERNEL_PORT | DAT_EP_CHARGED);
 	if (ret)
 		return ret;
 	rc = connect_as_kernel(conn, timeout_us);

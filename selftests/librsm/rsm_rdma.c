@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 
 #define N		RSM_MAX_SGIOREQS
@@ -245,6 +246,31 @@ TEST_F(rdma, a_segment_has_no_more_importers_than_it_may)
 	EXPECT_TRUE(queue_pairs_are(before));
 	ASSERT_EQ(0, system("echo 256 >" IMPORTERS));
 	EXPECT_EQ(RSM_SUCCESS, still_works(p));
+}
+
+#define QUEUE_MEMORY	"/sys/module/dat/parameters/queue_memory"
+
+static int import_without_locked_memory(void *exporter)
+{
+	struct rlimit none = { 0, 0 };
+
+	return setrlimit(RLIMIT_MEMLOCK, &none) ? 101 : connect_as_somebody(exporter);
+}
+
+TEST_F(rdma, the_queues_of_an_import_are_charged_to_its_user)
+{
+	struct r_pair *p = &self->p;
+	int refused, privileged;
+
+	umask(0);
+	ASSERT_EQ(RSM_SUCCESS, r_export(p));
+	ASSERT_EQ(0, system("echo 0 >" QUEUE_MEMORY));
+	refused = r_child(import_without_locked_memory, p);
+	privileged = still_works(p);
+	ASSERT_EQ(0, system("echo 64 >" QUEUE_MEMORY));
+	EXPECT_EQ(RSMERR_INSUFFICIENT_MEM, refused);
+	EXPECT_EQ(RSM_SUCCESS, privileged);
+	EXPECT_EQ(RSM_SUCCESS, r_child(import_without_locked_memory, p));
 }
 
 #define USER_SHARE	"/sys/module/dat_rsm/parameters/max_user"

@@ -48,6 +48,8 @@ static int import_make(struct rsm_ctlr *ctlr, struct rsm_import *imp, rsm_node_i
 		ret = rsm_call(ctx, DAT_IOC_RSM_CONNECT, &arg);
 	if (ret == RSMERR_BAD_CONF)
 		rsm_explain_key();
+	if (ret == RSMERR_INSUFFICIENT_MEM && ctlr->id != DAT_RSM_LOOPBACK)
+		du_explain_queue_memory();
 	if (!ret)
 		import_init(imp, ctx, ctlr, &arg);
 	return ret;

@@ -20,7 +20,9 @@
 #include "core/ep/ring.h"
 #include "core/ep/srq.h"
 #include "core/event/evd.h"
+#include "core/face.h"
 #include "core/mem/rmr.h"
+#include "core/peer.h"
 #include "core/trace.h"
 #include "core/xport.h"
 #include "lib/log.h"
@@ -491,6 +493,16 @@ static struct dat_slot *conn_alloc_slots(u32 n, bool recv)
 	return slots;
 }
 
+/* Charges @bytes of a connection's queues.  Kernel modules other than RSM are not charged. */
+static int conn_charge(struct dat_conn *conn, u64 bytes)
+{
+	const struct dat_ep *ep = conn->ep;
+
+	if (ep->obj.ia->face->kernel && !(ep->traits & DAT_EP_CHARGED))
+		return 0;
+	return dat_locked_charge(&conn->locked, bytes);
+}
+
 /*
  * Allocates the slots, and charges the memory that the device needs for the queue pair and its CQs.
  */
@@ -516,7 +528,7 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	bytes = dat_locked_bytes(sq, DAT_LOCKED_REQUEST, request_iov) +
 		dat_locked_bytes(rq, DAT_LOCKED_RECV, recv_iov) +
 		dat_locked_bytes(sq + recvs, DAT_LOCKED_CQE, 0);
-	if (dat_locked_charge(&conn->locked, ep->obj.ia, bytes))
+	if (conn_charge(conn, bytes))
 		return -ENOMEM;
 	conn->sq_slots = conn_alloc_slots(sq, false);
 	conn->rq_slots = conn_alloc_slots(rq, true);

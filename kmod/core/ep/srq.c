@@ -15,6 +15,7 @@
 #include "core/ep/queue.h"
 #include "core/ep/ring.h"
 #include "core/ep/srq.h"
+#include "core/face.h"
 #include "core/mem/lmr.h"
 #include "core/trace.h"
 #include "core/xport.h"
@@ -103,8 +104,9 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 	ret = srq_alloc_slots(srq, min3(entries, limits->max_srq_dto, limits->max_recvs));
 	if (ret)
 		goto err_abort;
-	ret = dat_locked_charge(&srq->locked, pz->obj.ia,
-				dat_locked_bytes(srq->window, DAT_LOCKED_RECV, max_iov));
+	if (!pz->obj.ia->face->kernel)
+		ret = dat_locked_charge(&srq->locked,
+					dat_locked_bytes(srq->window, DAT_LOCKED_RECV, max_iov));
 	if (ret)
 		goto err_abort;
 	ret = pz->obj.ia->dev->ops->srq_init(srq, srq->window, max_iov);
