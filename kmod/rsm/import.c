@@ -129,6 +129,8 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 static void import_answer(const struct rsm_import *imp, u32 generation,
 			  struct dat_rsm_connect *arg)
 {
+	uid_t owner = from_kuid(current_user_ns(), imp->owner);
+
 	arg->id = imp->obj.id;
 	arg->slot = imp->obj.id - 1;
 	arg->generation = generation;
@@ -136,8 +138,9 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 	arg->map_offset = imp->window << PAGE_SHIFT;
 	if (imp->remote && imp->remote->conn->swapped)
 		arg->flags = DAT_RSM_SWAPPED;
-	arg->owned = uid_valid(imp->owner);
-	arg->owner = arg->owned ? from_kuid_munged(current_user_ns(), imp->owner) : 0;
+	/* The overflow uid would make all users that the namespace does not have look the same. */
+	arg->owned = owner != (uid_t)-1;
+	arg->owner = arg->owned ? owner : 0;
 }
 
 /*

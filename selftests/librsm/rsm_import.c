@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 
 #include "memcg.h"
 
@@ -487,6 +488,45 @@ TEST_F(import, an_importer_may_demand_who_exports)
 	EXPECT_EQ(RSM_SUCCESS, rsm_linux_import_owner(imp, &owner));
 	EXPECT_EQ(NOBODY, owner);
 	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_disconnect(imp));
+	close(hold);
+	waitpid(pid, NULL, 0);
+}
+
+struct namespaced {
+	rsm_memseg_id_t id;
+	int demands;	/* flag: demand that the exporter is NOBODY */
+};
+
+/* Import in a user namespace that has only user 0, and ask for the owner.  Returns the error. */
+static int import_namespaced(void *arg)
+{
+	const struct namespaced *n = arg;
+	struct r_pair p;
+	uid_t owner;
+	void *imp;
+
+	if (unshare(CLONE_NEWUSER) || write_text("/proc/self/uid_map", "0 0 1") || r_open(&p))
+		return 100;
+	if (n->demands)
+		return rsm_linux_import_connect_from(p.ctlr, p.node, n->id, NOBODY, 0600, &imp);
+	return rsm_memseg_import_connect(p.ctlr, p.node, n->id, 0600, &imp) ?:
+	       rsm_linux_import_owner(imp, &owner);
+}
+
+/* NOBODY is also the id by which a namespace shows all users that it does not have. */
+TEST_F(import, an_owner_without_an_id_in_the_importers_namespace_is_unknown)
+{
+	struct namespaced n = { 0 };
+	pid_t pid;
+	int hold = -1;
+
+	if (getuid() || chmod("/dev/rsm", 0666))
+		SKIP(return, "needs root to become somebody else");
+	pid = nobody_exports(&n.id, &hold);
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(RSMERR_BAD_CONF, r_child(import_namespaced, &n));
+	n.demands = 1;
+	EXPECT_EQ(RSMERR_BAD_CONF, r_child(import_namespaced, &n));
 	close(hold);
 	waitpid(pid, NULL, 0);
 }

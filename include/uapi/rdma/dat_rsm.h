@@ -411,9 +411,9 @@ struct dat_rsm_unpublish {
  * @key: 0; reserved for a key of the segment
  * @auth: 0; reserved for the method by which the caller proves that it has the key
  * @owner: out: effective user id of the process that exported the segment, as the exporter's kernel
- *	says; the overflow uid if the caller's user namespace does not have that user
- * @owned: out: 1 if @owner is valid; 0 if the exporter's kernel does not know this member; not
- *	written if this kernel does not know it
+ *	says; 0 if @owned is 0
+ * @owned: out: 1 if @owner is valid; 0 if the exporter's kernel does not know this member, or the
+ *	caller's user namespace does not have that user; not written if this kernel does not know it
  *
  * mmap() of a window fails with EOPNOTSUPP if @perm lacks DAT_RSM_READ, because no MMU has
  * write-only mappings; with EACCES if a writable mapping is requested and @perm lacks
