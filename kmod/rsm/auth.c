@@ -46,14 +46,8 @@ void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err)
 	trace_rsm_handshake(peer, why, err);
 	if (why < RSM_WHY_GREETING || !handshake_log_allowed(why))
 		return;
-	if (peer->addr.ss_family)
-		pr_warn(KBUILD_MODNAME ": no handshake with %s %pISc: %s\n",
-			peer->exports ? "exporter" : "importer", &peer->addr, why_names[why]);
-	else if (peer->exports)
-		pr_warn(KBUILD_MODNAME ": no handshake with exporter node %u: %s\n", peer->node,
-			why_names[why]);
-	else
-		pr_warn(KBUILD_MODNAME ": no handshake with any importer: %s\n", why_names[why]);
+	pr_warn(KBUILD_MODNAME ": no handshake with %s %pISc: %s\n",
+		peer->exports ? "exporter" : "importer", &peer->addr, why_names[why]);
 }
 
 static const char importer_label[16] = "RSM 2 importer";

@@ -212,11 +212,16 @@ enum rsm_why {
 	RSM_WHY_ENDED,		/* this side has disconnected, or could not connect */
 	RSM_WHY_UNREACHABLE,	/* no host answers, or no program listens */
 	RSM_WHY_NO_ADDRESS,	/* the exporter's node is not in node->table for this adapter */
+	/*
+	 * A process exports or imports while this node has no valid key.  The process gets the
+	 * error, and librsm prints what to do, so the log keeps its lines for RSM_WHY_NO_KEY.
+	 */
+	RSM_WHY_NOT_READY,
 	RSM_WHY_GREETING,	/* no RSM kernel of this version, or no privileged source port */
 	RSM_WHY_NODE,		/* the importer asks for a node id that this host does not have */
 	RSM_WHY_ADDRESS,	/* the importer's node has another address at this adapter */
 	RSM_WHY_TRUST,		/* only one of the two nodes requires proofs */
-	RSM_WHY_NO_KEY,		/* this node has no valid key */
+	RSM_WHY_NO_KEY,		/* this node has no valid key in a handshake with a peer */
 	RSM_WHY_KEY,		/* the peer's HMAC is wrong */
 	RSM_WHY_CONF,		/* the exporter answers with BAD_CONF */
 	RSM_WHY_SILENT,		/* no PROOF or GRANT has arrived in time */
@@ -393,7 +398,8 @@ int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g, enum rsm
 /*
  * Reports the end of a handshake to the trace, and to the kernel's log if @why is for the
  * administrator.  @err: error for the importing process, or -EBUSY or -ETIMEDOUT.  For the
- * handshake of a connection, call rsm_conn_report() instead.
+ * handshake of a connection, call rsm_conn_report() instead.  A reason that is logged needs
+ * peer->addr.
  * Context: any but hard interrupt.
  */
 void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err);

@@ -233,7 +233,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
 
 	ret = rsm_auth_ready(node);
 	if (ret) {
-		rsm_handshake_end(&peer, RSM_WHY_NO_KEY, ret);
+		rsm_handshake_end(&peer, RSM_WHY_NOT_READY, ret);
 		return ret;
 	}
 	ret = rsm_ctlr_get(node, arg->ctlr, &r->ctlr);

@@ -540,7 +540,7 @@ int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 	ret = rsm_auth_ready(node);
 	if (ret) {
 		/* Without a key, every importer's handshake would fail. */
-		rsm_handshake_end(&any, RSM_WHY_NO_KEY, ret);
+		rsm_handshake_end(&any, RSM_WHY_NOT_READY, ret);
 		return ret;
 	}
 	ret = rsm_ctlr_get(node, ctlr, &exp->ctlr);

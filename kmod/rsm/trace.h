@@ -71,6 +71,7 @@
 	EM(RSM_WHY_ENDED, "this node has given up") \
 	EM(RSM_WHY_UNREACHABLE, "no answer") \
 	EM(RSM_WHY_NO_ADDRESS, "its node has no address here") \
+	EM(RSM_WHY_NOT_READY, "this node has no valid cluster key") \
 	EM(RSM_WHY_GREETING, "it is no RSM kernel of this version") \
 	EM(RSM_WHY_NODE, "it asks for another node") \
 	EM(RSM_WHY_ADDRESS, "its node has another address") \
