@@ -47,8 +47,8 @@ enum dat_ep_trait {
 
 /**
  * struct dat_gate - limit that a kernel consumer sets to the requests at its listeners
- * @enter: admit a request from @remote: return a number, the place of the request, or return a
- *	negative errno if the request must be refused; must not sleep
+ * @enter: admit a request from the address and port @remote: return a number, the place of the
+ *	request, or return a negative errno if the request must be refused; must not sleep
  * @leave: release the place of a request for which no CR was created; must not sleep
  * @arg: argument of both functions
  *

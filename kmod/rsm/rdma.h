@@ -56,8 +56,9 @@
 /*
  * Limits on connection requests.  A lane counts requests, and connections whose importers have no
  * verified proof.  Each node of node->table has a lane, and this node has one.  All other importers
- * share the last lane, so an unknown peer cannot fill the lane of a node.  While a lane is full,
- * new requests are refused, and the importers ask again.
+ * share the last lane with requests from unprivileged ports, so neither an unknown peer nor a
+ * process of a node can fill the lane of a node.  While a lane is full, new requests are refused,
+ * and the importers ask again.
  */
 #define RSM_LANE_OTHERS		(DAT_RSM_MAX_NODE + 1)
 #define RSM_LANES		(RSM_LANE_OTHERS + 1)

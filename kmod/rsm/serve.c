@@ -473,15 +473,18 @@ out:
 
 /*
  * Returns the index of the lane for a request.  The greeting is unchecked, because
- * rsm_serve_upcall() checks the greeting and answers the request later.
+ * rsm_serve_upcall() checks the greeting and answers the request later.  A request that an
+ * unprivileged process of a node may have sent takes no place of the node's kernel.
  */
 static unsigned int serve_lane(struct rsm_ctlr *ctlr, const struct sockaddr *remote, const void *pd,
 			       u32 pd_len)
 {
+	/* sin_port and sin6_port have the same offset. */
+	u16 port = be16_to_cpu(((const struct sockaddr_in *)remote)->sin_port);
 	struct rsm_greeting g;
 	bool known;
 
-	if (!pd || pd_len < sizeof(g))
+	if (!port_is_kernels(ctlr, port) || !pd || pd_len < sizeof(g))
 		return RSM_LANE_OTHERS;
 	memcpy(&g, pd, sizeof(g));
 	if (!rsm_node_is_at(ctlr, be32_to_cpu(g.node), remote, &known) || !known)

@@ -253,6 +253,7 @@ static void handle_mad(struct roce *r, const struct mad *mad)
 		r->conn[i].answered = -1;
 		r->answers.rejects++;
 		r->answers.reason = get32(mad->data + 8) & 0xffff;
+		r->answers.busy += r->answers.reason == ROCE_NO_RESOURCES;
 		memcpy(r->answers.pd, mad->data + 84, sizeof(r->answers.pd));
 	}
 }

@@ -18,6 +18,7 @@
 #define ROCE_PAYLOAD	8	/* size of a message from roce_talk(), in bytes */
 #define ROCE_PD_REQ	56	/* maximum size of the private data of a request */
 #define ROCE_PD_REJ	148	/* size of the private data of every reject */
+#define ROCE_NO_RESOURCES	3	/* IB_CM_REJ_NO_RESOURCES */
 #define ROCE_ADDR	"10.9.0.3"	/* address of the peer */
 
 struct roce_peer {
@@ -30,6 +31,7 @@ struct roce_peer {
 struct roce_answers {
 	uint32_t	replies;
 	uint32_t	rejects;
+	uint32_t	busy;		/* rejects with the reason ROCE_NO_RESOURCES */
 	uint32_t	reason;		/* reason of the last reject; enum ib_cm_rej_reason */
 	uint8_t		pd[ROCE_PD_REJ];	/* private data of the last reject */
 };

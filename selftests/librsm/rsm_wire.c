@@ -18,8 +18,7 @@
 #define ELSEWHERE	"10.9.0.62"	/* unused address in the same network */
 #define NODE_KNOWN	62
 #define NODE_UNKNOWN	61
-#define REJ_NO_RESOURCES 3	/* reject reasons of the InfiniBand specification */
-#define REJ_INVALID_GID	12
+#define REJ_INVALID_GID	12	/* reject reason of the InfiniBand specification */
 #define PORT_KERNEL	1023
 #define PORT_PROCESS	4000
 #define STRANGERS	6000
@@ -30,6 +29,7 @@
 #define LINES		20	/* of the log, for all of these */
 #define LOG_MS		70000	/* longer than the interval of the log's limit */
 #define CROWD		60	/* requests of one node, all at once */
+#define AHEAD		40	/* requests that the exporter answers before those of a crowd */
 #define CROWD_MS	5000	/* time for answers; a busy machine drops some of the requests */
 #define NODE_PLACES	14	/* of importers of one node that have proven nothing */
 #define BUSY_MS		1500	/* time for which an exporter has no place */
@@ -253,7 +253,32 @@ TEST_F_TIMEOUT(wire, the_requests_of_one_node_leave_places_to_the_others, 120)
 	EXPECT_EQ(RSM_SUCCESS, r_import(&self->p, RSM_PERM_RDWR));
 	roce_answers(&self->peer, CROWD, CROWD_MS, &a);
 	EXPECT_LT(0, a.rejects);
-	EXPECT_EQ(REJ_NO_RESOURCES, a.reason);
+	EXPECT_EQ(ROCE_NO_RESOURCES, a.reason);
+}
+
+/*
+ * An unprivileged process can send requests from the address of its node, but not from a port of
+ * kernels.  The exporter accepts the requests ahead, so those of the process wait in their places.
+ */
+TEST_F_TIMEOUT(wire, a_process_takes_no_places_of_its_nodes_kernel, 120)
+{
+	struct dat_rsm_node node = r_node_at(NODE_KNOWN, ROCE_ADDR);
+	struct roce_answers a;
+
+	ASSERT_EQ(0, r_nodes(&node, 1, -1));
+	memcpy(self->ask.pd, &self->g, sizeof(self->g));
+	ASSERT_EQ(0, roce_ask(&self->peer, &self->ask, AHEAD));
+	self->g.node = htobe32(NODE_KNOWN);
+	memcpy(self->ask.pd, &self->g, sizeof(self->g));
+	self->ask.port = PORT_PROCESS;
+	ASSERT_EQ(0, roce_ask(&self->peer, &self->ask, CROWD));
+	self->ask.port = PORT_KERNEL;
+	ASSERT_EQ(0, roce_ask(&self->peer, &self->ask, 1));
+	roce_answers(&self->peer, AHEAD + CROWD + 1, CROWD_MS, &a);
+	TH_LOG("%u replies, %u rejects", a.replies, a.rejects);
+	EXPECT_LT(0, a.replies);
+	EXPECT_LT(0, a.rejects);
+	EXPECT_EQ(0, a.busy);
 }
 
 TEST_F_TIMEOUT(wire, a_node_without_proof_has_few_queue_pairs_at_its_address, 120)
