@@ -136,6 +136,7 @@ struct dat_ia {
 	 * and none begins after @closing is set.  A shutdown waits for 0, then takes @sem.
 	 */
 	atomic_t		pinning;
+	atomic_t		nconns;		/* number of connections that use an EP of the IA */
 	/*
 	 * A poller thread polls the doorbells, so producers need not kick the queues, except for
 	 * receives over iWARP.  Written by the poller thread without a lock; the pump reads
@@ -245,6 +246,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 			   u64 user_data);
 void dat_ia_shutdown(struct dat_ia *ia);
 void dat_ia_wake(struct dat_ia *ia);
+bool dat_ia_begin_close(struct dat_ia *ia);
 void dat_ia_close(struct dat_ia *ia);
 void dat_ia_put(struct dat_ia *ia);
 void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner,

@@ -325,12 +325,31 @@ static void ia_begin_shutdown(struct dat_obj *obj)
 }
 
 /*
- * Listeners and requests are shut down first, so that no connection begins.  Then all connections
- * end.  Parents follow their children.  EVDs and CNOs hold no device resources.
+ * Waits for calls in progress, and lets no call and no connection begin any more.  Begins the
+ * teardown of all connections.  Locks ia->sem for writing.
+ */
+static void ia_stop(struct dat_ia *ia)
+{
+	WRITE_ONCE(ia->closing, true);
+	/* Pairs with the barrier in dat_ia_pin_begin(). */
+	smp_mb();
+	wait_var_event(&ia->pinning, !atomic_read(&ia->pinning));
+	down_write(&ia->sem);
+	xa_lock(&ia->objs);
+	WRITE_ONCE(ia->dead, true);
+	xa_unlock(&ia->objs);
+
+	ia_for_each(ia, DAT_OBJ_EP, ia_begin_shutdown);
+	ia_for_each(ia, DAT_OBJ_PSP, dat_obj_shutdown);
+	ia_for_each(ia, DAT_OBJ_CR, dat_obj_shutdown);
+}
+
+/*
+ * Order in which the other objects are shut down.  The end of an EP waits for its connections.
+ * Parents follow their children.  EVDs and CNOs hold no device resources.
  */
 static const enum dat_obj_type ia_shutdown_order[] = {
-	DAT_OBJ_PSP, DAT_OBJ_CR, DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_RMR, DAT_OBJ_LMR,
-	DAT_OBJ_PZ,
+	DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_RMR, DAT_OBJ_LMR, DAT_OBJ_PZ,
 };
 
 /*
@@ -342,16 +361,7 @@ void dat_ia_shutdown(struct dat_ia *ia)
 {
 	unsigned int i;
 
-	WRITE_ONCE(ia->closing, true);
-	/* Pairs with the barrier in dat_ia_pin_begin(). */
-	smp_mb();
-	wait_var_event(&ia->pinning, !atomic_read(&ia->pinning));
-	down_write(&ia->sem);
-	xa_lock(&ia->objs);
-	WRITE_ONCE(ia->dead, true);
-	xa_unlock(&ia->objs);
-
-	ia_for_each(ia, DAT_OBJ_EP, ia_begin_shutdown);
+	ia_stop(ia);
 	for (i = 0; i < ARRAY_SIZE(ia_shutdown_order); i++)
 		ia_for_each(ia, ia_shutdown_order[i], dat_obj_shutdown);
 	ia_uncharge(ia);
@@ -367,6 +377,21 @@ void dat_ia_wake(struct dat_ia *ia)
 {
 	ia_for_each(ia, DAT_OBJ_EVD, dat_obj_shutdown);
 	ia_for_each(ia, DAT_OBJ_CNO, dat_obj_shutdown);
+}
+
+/*
+ * Does what a close can do without waiting for a peer: wakes all waiters, and begins the teardown
+ * of all connections.  Returns true while a connection is left; the caller then calls again later.
+ * Otherwise dat_ia_close() does not wait for a peer.  Context: ia->sem not held; may sleep.
+ */
+bool dat_ia_begin_close(struct dat_ia *ia)
+{
+	if (!READ_ONCE(ia->dead)) {
+		dat_ia_wake(ia);
+		ia_stop(ia);
+		up_write(&ia->sem);
+	}
+	return atomic_read(&ia->nconns);
 }
 
 /*

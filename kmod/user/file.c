@@ -17,15 +17,28 @@
 /*
  * Largest number of files whose objects are destroyed at the same time because an address space has
  * ended.  A process may have thousands of files.  The limit keeps the teardowns from taking all
- * processors and all of dat_close_wq at once.  The limit does not delay the close of a file.
+ * processors at once.  The limit does not delay the close of a file.
  */
 #define FILE_ENDS	4
 
+/* Interval in jiffies at which a file that has ended looks whether its connections have. */
+#define FILE_END_DELAY	(HZ / 20)
+
 static struct workqueue_struct *file_end_wq;
 
+/*
+ * Destroys the objects of a file whose address space has ended.  A peer can delay the end of a
+ * connection.  So the work item does not wait for connections, but leaves its place to others and
+ * is queued again.
+ */
 static void file_end_work(struct work_struct *work)
 {
-	dat_file_close_ia(container_of(work, struct dat_file, end_work));
+	struct dat_file *file = container_of(to_delayed_work(work), struct dat_file, end_work);
+
+	if (dat_ia_begin_close(file->ia))
+		queue_delayed_work(file_end_wq, &file->end_work, FILE_END_DELAY);
+	else
+		dat_file_close_ia(file);
 }
 
 /*
@@ -37,7 +50,7 @@ static void file_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 {
 	struct dat_file *file = container_of(mn, struct dat_file, mn);
 
-	queue_work(file_end_wq, &file->end_work);
+	queue_delayed_work(file_end_wq, &file->end_work, 0);
 }
 
 static const struct mmu_notifier_ops file_mn_ops = {
@@ -51,7 +64,7 @@ static void file_open(struct dat_devfile *devfile)
 	mutex_init(&file->lock);
 	mutex_init(&file->kicking);
 	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);
-	INIT_WORK(&file->end_work, file_end_work);
+	INIT_DELAYED_WORK(&file->end_work, file_end_work);
 	file->mn.ops = &file_mn_ops;
 }
 
@@ -75,7 +88,7 @@ static void file_release(struct dat_devfile *devfile)
 		return;
 	/* mmu_notifier_unregister() queues file->end_work if the address space has not ended. */
 	mmu_notifier_unregister(&file->mn, devfile->mm);
-	cancel_work_sync(&file->end_work);
+	cancel_delayed_work_sync(&file->end_work);
 	dat_file_close_ia(file);
 	dat_ia_put(file->ia);
 	dat_region_free(&file->doorbell);

@@ -35,7 +35,7 @@
 struct dat_file {
 	struct dat_devfile	base;
 	struct mmu_notifier	mn;
-	struct work_struct	end_work;
+	struct delayed_work	end_work;
 	struct mutex		lock;		/* protects ia, bells, words */
 	struct dat_ia		*ia;
 	struct dat_region	doorbell;

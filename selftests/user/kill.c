@@ -19,6 +19,7 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 #include "rdma_count.h"
+#include "roce_peer.h"
 #include "tracefs.h"
 
 #define ROUNDS	30
@@ -373,7 +374,7 @@ TEST_F_TIMEOUT(file, ends_with_the_address_space, 60)
 
 /* --- many files ------------------------------------------------------------------- */
 
-#define FILES		10
+#define FILES		6
 #define ENDS_AT_ONCE	4	/* bound of the driver */
 
 /* Open a file with a connection of the adapter to itself. */
@@ -401,57 +402,126 @@ static int open_connected(int i)
 	return ret;
 }
 
+/* Open a file with a connection to the peer, which never confirms it. */
+static int open_silent(struct roce_peer *peer, int i)
+{
+	struct roce_answers a;
+	struct dat_eqe eqe;
+	struct side s;
+	uint32_t psp;
+	int ret;
+
+	ret = side_open(&s);
+	if (!ret)
+		ret = t_psp(&s.f, &s.evd, T_QUAL + i, &psp);
+	if (!ret)
+		ret = t_recv(&s.ep.rq, 0, (uintptr_t)s.mem.va, s.mem.lkey, 4096);
+	if (!ret)
+		ret = roce_request(peer, T_QUAL + i, 1);
+	if (!ret)
+		ret = t_event(&s.evd, T_WAIT_MS, &eqe) ? 0 : -ETIMEDOUT;
+	if (!ret)
+		ret = t_accept(&s.f, eqe.len, &s.ep, NULL, 0);
+	if (!ret)
+		ret = roce_answers(peer, i + 1, T_WAIT_MS, &a);
+	if (!ret)
+		ret = roce_talk(peer, i);
+	if (!ret && (!t_event(&s.evd, T_WAIT_MS, &eqe) || eqe.type != DAT_EV_ESTABLISHED))
+		ret = -ECONNREFUSED;
+	return ret;
+}
+
 /*
  * A process opens files, and exits while a child of its own keeps them open.  The child ends when
- * @stay is closed.
+ * @stay is closed.  With @peer the connections are silent.
  */
-static void leave_files(int stay)
+static void leave_files(int stay, struct roce_peer *peer)
 {
 	char c;
 	int i;
 
 	for (i = 0; i < FILES; i++)
-		if (open_connected(i))
+		if (peer ? open_silent(peer, i) : open_connected(i))
 			_exit(1);
 	if (!fork()) {
 		read(stay, &c, 1);
 		_exit(0);
 	}
-	if (trace_on("workqueue/workqueue_execute_start", "0") ||
-	    trace_on("workqueue/workqueue_execute_end", "0"))
+	if (trace_on("workqueue/workqueue_activate_work", "0") ||
+	    trace_on("workqueue/workqueue_execute_start", "0") ||
+	    trace_on("workqueue/workqueue_execute_end", "0") ||
+	    trace_on("dat/dat_ep_state", "0"))
 		_exit(2);
 	_exit(0);
 }
 
-/*
- * Returns the largest number of ends that @log shows at the same time.  Sets *@done to the number
- * of ends.  Splits @log into lines.
- */
-static int ends_at_once(char *log, int *done)
+/* Stores the work item that a recorded event of a workqueue names.  Returns 1 if there is one. */
+static int work_of(const char *line, char work[20])
 {
-	int now = 0, most = 0;
-	char *line;
+	return sscanf(strstr(line, "work struct ") ?: "", "work struct %19[0-9a-fx]", work) == 1;
+}
+
+static int work_index(char works[FILES][20], int n, const char *work)
+{
+	int i;
+
+	for (i = 0; i < n && strcmp(works[i], work); i++)
+		;
+	return i;
+}
+
+/* Stores the work items of the files that have ended, and returns their number. */
+static int end_works(char works[FILES][20])
+{
+	FILE *f = fopen(TRACE_DIR "/trace", "r");
+	char line[512], work[20];
+	int n = 0;
+
+	while (f && n < FILES && fgets(line, sizeof(line), f))
+		if (strstr(line, "function file_end_work") && work_of(line, work) &&
+		    work_index(works, n, work) == n)
+			strcpy(works[n++], work);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/*
+ * Returns the largest number of ends that had a place at the same time.  Sets *@done to the number
+ * of times that an end has left its place.
+ */
+static int ends_at_once(int *done)
+{
+	FILE *f = fopen(TRACE_DIR "/trace", "r");
+	char works[FILES][20], line[512], work[20];
+	int n = end_works(works), now = 0, most = 0;
 
 	*done = 0;
-	for (line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
-		if (strstr(line, "execute_start")) {
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!work_of(line, work) || work_index(works, n, work) == n)
+			continue;
+		if (strstr(line, "workqueue_activate_work")) {
 			now++;
-		} else {
+		} else if (strstr(line, "workqueue_execute_end")) {
 			now--;
 			++*done;
 		}
 		if (now > most)
 			most = now;
 	}
+	if (f)
+		fclose(f);
 	return most;
 }
 
 FIXTURE(files) {
 	int stay;
+	struct roce_peer peer;
 };
 
 FIXTURE_SETUP(files)
 {
+	self->stay = -1;
 	if (trace_start())
 		SKIP(return, "no tracefs");
 }
@@ -460,38 +530,99 @@ FIXTURE_TEARDOWN(files)
 {
 	trace_end();
 	close(self->stay);
+	roce_end(&self->peer);
 }
 
-/*
- * Most of a machine must be left to others when a process with many files ends.  The exit queues
- * all ends at once, and each end waits for a teardown of connections that takes many milliseconds.
- * So the bound is reached even on one processor.
- */
-TEST_F_TIMEOUT(files, few_end_at_the_same_time, 120)
+/* Let a process with FILES files end, as leave_files() does.  Returns its exit status. */
+static int end_files(FIXTURE_DATA(files) *self, struct roce_peer *peer)
 {
-	static char log[1 << 18];
-	int stay[2], most = 0, done, status, i;
+	int stay[2], status;
 	pid_t pid;
 
-	ASSERT_EQ(0, pipe(stay));
+	if (pipe(stay))
+		return -1;
 	self->stay = stay[1];
 	pid = fork();
 	if (!pid) {
 		close(stay[1]);
-		leave_files(stay[0]);
+		leave_files(stay[0], peer);
 	}
 	close(stay[0]);
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	ASSERT_EQ(0, status);
+	return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+/*
+ * Most of a machine must be left to others when a process with many files ends.  The exit queues
+ * all ends at once.
+ */
+TEST_F_TIMEOUT(files, few_end_at_the_same_time, 120)
+{
+	int before = rdma_count_settled("pd"), most, done;
+
+	ASSERT_EQ(0, end_files(self, NULL));
+	EXPECT_GE(before, rdma_count_falls("pd", before));
+	most = ends_at_once(&done);
+	TH_LOG("%d steps, at most %d at once", done, most);
+	/* Each file has a step that begins its end, and one that finds no connection left. */
+	EXPECT_LE(2 * FILES, done);
+	EXPECT_LE(1, most);
+	EXPECT_GE(ENDS_AT_ONCE, most);
+}
+
+static int start_peer(struct roce_peer *peer)
+{
+	struct t_file f;
+	int ret = t_open(&f);
+
+	if (ret)
+		return ret;
+	ret = roce_start(peer, f.info.addr);
+	t_close(&f);
+	return ret;
+}
+
+/*
+ * Returns the number of steps of ends that were over when the first connection ended.  Sets *@gone
+ * to the number of connections that have ended.
+ */
+static int steps_before_connections(int *gone)
+{
+	FILE *f = fopen(TRACE_DIR "/trace", "r");
+	char line[512];
+	int steps = 0;
+
+	*gone = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strstr(line, "-> DISCONNECTED"))
+			++*gone;
+		else if (!*gone && strstr(line, "execute_end") && strstr(line, "file_end_work"))
+			steps++;
+	}
+	if (f)
+		fclose(f);
+	return steps;
+}
+
+/*
+ * A peer that confirms nothing makes the end of its connection take a second.  If a file waited for
+ * that in its place, a process with many files would delay the ends of other processes' files.
+ */
+TEST_F_TIMEOUT(files, that_wait_for_peers_leave_their_places, 120)
+{
+	int ret = start_peer(&self->peer), steps, gone, i;
+
+	if (ret == -ENODEV)
+		SKIP(return, "no soft-RoCE on a veth pair");
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, end_files(self, &self->peer));
 	for (i = 0; i < T_WAIT_MS / 100; i++) {
-		trace_read(log, sizeof(log), "function file_end_work");
-		most = ends_at_once(log, &done);
-		if (done == FILES)
+		steps = steps_before_connections(&gone);
+		if (gone == FILES)
 			break;
 		usleep(100000);
 	}
-	EXPECT_EQ(FILES, done);
-	EXPECT_EQ(ENDS_AT_ONCE, most);
+	EXPECT_EQ(FILES, gone);
+	EXPECT_LE(FILES, steps);
 }
 
 /* --- teardowns that wait ------------------------------------------------------------ */

@@ -445,6 +445,7 @@ static void conn_leave_ep(struct dat_conn *conn)
 	 * a lock, and must not find the EP after its shutdown, which waits until nconns is 0.
 	 */
 	WRITE_ONCE(conn->ep, NULL);
+	atomic_dec(&ep->obj.ia->nconns);
 	if (atomic_dec_and_test(&ep->nconns))
 		wake_up_var(&ep->nconns);
 	dat_obj_put(&ep->obj);
@@ -550,6 +551,7 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 		return ERR_PTR(-ENOMEM);
 	kref_get(&ep->obj.ref);
 	atomic_inc(&ep->nconns);
+	atomic_inc(&ep->obj.ia->nconns);
 	conn->ep = ep;
 	conn->dev = dev;
 	conn->sink = ep->obj.ia->face->sink;
