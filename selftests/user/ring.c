@@ -72,6 +72,94 @@ TEST_F_TIMEOUT(wrap, an_srq_crosses_2_to_the_32, 120)
 	stream(_metadata, &self->p, &self->srq.rq);
 }
 
+#define LONG		512	/* entries of each queue */
+#define SLICE		128	/* bound of the driver */
+
+FIXTURE(slice) {
+	struct t_pair p;
+	struct t_evd evd[2];
+	struct t_ep ep[2];
+};
+
+FIXTURE_SETUP(slice)
+{
+	struct t_pair *p = &self->p;
+	int i;
+
+	ASSERT_EQ(0, t_pair_open(p));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 4 * LONG,
+				   &self->evd[i]));
+		ASSERT_EQ(0, t_long_ep(&p->f, p->pz, &self->evd[i], 0, i, LONG, &self->ep[i]));
+	}
+	ASSERT_EQ(0, t_connect_eps(p, self->ep, self->evd));
+}
+
+FIXTURE_TEARDOWN(slice)
+{
+	t_pair_close(&self->p);
+}
+
+/* Store @n valid entries and the tail, without a kick. */
+static void store(FIXTURE_DATA(slice) *self, struct t_queue *q, int sends, unsigned int n)
+{
+	struct dat_sge sge = { (uintptr_t)self->p.mem.va, self->p.mem.lkey, 8 };
+	struct dat_sqe *sqe;
+	struct dat_rqe *rqe;
+
+	while (n--) {
+		if (sends) {
+			sqe = t_sqe(q);
+			sqe->opcode = DAT_OP_SEND;
+			sqe->num_sge = 1;
+			*(struct dat_sge *)(sqe + 1) = sge;
+		} else {
+			rqe = t_rqe(q);
+			rqe->num_sge = 1;
+			*(struct dat_sge *)(rqe + 1) = sge;
+		}
+		q->tail++;
+	}
+	__atomic_store_n(q->shared_tail, q->tail, __ATOMIC_RELEASE);
+}
+
+/* Returns how many entries the driver has taken, once it takes no more than @at_least. */
+static uint32_t taken(struct t_queue *q, uint32_t at_least)
+{
+	int i;
+
+	for (i = 0; i < T_WAIT_MS && q->status->head < at_least; i++)
+		usleep(1000);
+	usleep(T_QUIET_MS * 1000);
+	return q->status->head;
+}
+
+/* A completion runs outside of the process.  The peer sends no second message. */
+TEST_F_TIMEOUT(slice, of_receives_is_what_a_completion_takes, 60)
+{
+	struct t_queue *rq = &self->ep[0].rq;
+	uint64_t addr = (uintptr_t)self->p.mem.va;
+
+	ASSERT_EQ(0, t_recv(rq, 0, addr, self->p.mem.lkey, 8));
+	ASSERT_EQ(1, taken(rq, 1));
+	store(self, rq, 0, LONG - 1);
+	ASSERT_EQ(0, t_send(&self->ep[1], 0, addr, self->p.mem.lkey, 8));
+	EXPECT_EQ(1 + SLICE, taken(rq, 1 + SLICE));
+}
+
+/* The peer has a receive for the first request only. */
+TEST_F_TIMEOUT(slice, of_requests_is_what_a_completion_takes, 60)
+{
+	struct t_queue *sq = &self->ep[1].sq;
+	uint64_t addr = (uintptr_t)self->p.mem.va;
+
+	ASSERT_EQ(0, t_send(&self->ep[1], 0, addr, self->p.mem.lkey, 8));
+	ASSERT_EQ(1, taken(sq, 1));
+	store(self, sq, 1, LONG - 1);
+	ASSERT_EQ(0, t_recv(&self->ep[0].rq, 0, addr, self->p.mem.lkey, 8));
+	EXPECT_EQ(1 + SLICE, taken(sq, 1 + SLICE));
+}
+
 FIXTURE(garbage) {
 	struct t_pair p;
 	struct t_link neighbour;	/* second connection on the same file */
