@@ -71,6 +71,7 @@ int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool own
 {
 	u32 perm = exp->umask_perm, i;
 
+	lockdep_assert_held(&exp->obj.ctx->node->lock);
 	for (i = 0; i < exp->acl_count; i++)
 		if (exp->acl[i].node == node)
 			break;

@@ -79,6 +79,7 @@ static void serve_end_work(struct work_struct *work)
 /* Removes a connection from lane->unproven if it is in that list.  Context: node->lock held. */
 static void serve_leave_unproven(struct rsm_conn *conn)
 {
+	lockdep_assert_held(&conn->ctlr->node->lock);
 	if (list_empty(&conn->unproven))
 		return;
 	list_del_init(&conn->unproven);
@@ -88,6 +89,7 @@ static void serve_leave_unproven(struct rsm_conn *conn)
 /* Removes a connection from export->peers and queues the teardown.  Context: node->lock held. */
 static void serve_drop(struct rsm_conn *conn)
 {
+	lockdep_assert_held(&conn->ctlr->node->lock);
 	serve_leave_unproven(conn);
 	list_del_init(&conn->entry);
 	conn->drain_deadline = jiffies + DRAIN_TIME;
@@ -233,6 +235,7 @@ static void serve_join_unproven(struct rsm_conn *conn)
 {
 	struct rsm_lane *lane = conn->lane;
 
+	lockdep_assert_held(&conn->ctlr->node->lock);
 	if (lane_is_nodes(conn->ctlr, lane))
 		return;
 	if (lane->nr_unproven >= RSM_OTHER_UNPROVEN)
@@ -246,6 +249,7 @@ static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, struc
 {
 	struct rsm_export *exp = xa_load(&ctlr->node->segs, be32_to_cpu(g->segid));
 
+	lockdep_assert_held(&ctlr->node->lock);
 	if (!exp || exp->ctlr != ctlr)
 		return -ENOENT;
 	*out = exp;
@@ -569,6 +573,7 @@ void rsm_serve_close(struct rsm_export *exp)
 /* Starts the teardown of all connections of a withdrawn segment.  Context: node->lock held. */
 void rsm_serve_cut(struct rsm_export *exp)
 {
+	lockdep_assert_held(&exp->obj.ctx->node->lock);
 	while (!list_empty(&exp->peers))
 		serve_drop(list_first_entry(&exp->peers, struct rsm_conn, entry));
 }
@@ -587,6 +592,7 @@ void rsm_serve_rebind(struct rsm_export *exp, struct rsm_mem *mem)
 {
 	struct rsm_conn *conn;
 
+	lockdep_assert_held(&exp->obj.ctx->node->lock);
 	list_for_each_entry(conn, &exp->peers, entry) {
 		if (!conn->granted)
 			continue;
@@ -625,6 +631,7 @@ void rsm_serve_post(struct rsm_export *exp, bool single)
 {
 	struct rsm_conn *conn;
 
+	lockdep_assert_held(&exp->obj.ctx->node->lock);
 	list_for_each_entry(conn, &exp->peers, entry)
 		if (conn->granted)
 			rsm_msg_tell(conn, single);
