@@ -15,7 +15,8 @@
 #include "proc.h"
 
 #define MEMCG		"/tmp/dat-memcg"
-#define MEMCG_ONE	MEMCG "/one"
+#define MEMCG_TESTS	MEMCG "/dat-tests"
+#define MEMCG_ONE	MEMCG_TESTS "/one"
 /*
  * The memory controller charges up to 64 pages per CPU in advance, so memcg_bytes() is inexact.  A
  * leak must be larger to be seen.
@@ -28,6 +29,9 @@ static inline int memcg_make(void)
 	mkdir(MEMCG, 0755);
 	if (mount("none", MEMCG, "cgroup2", 0, NULL) ||
 	    write_text(MEMCG "/cgroup.subtree_control", "+memory"))
+		return -ENODEV;
+	mkdir(MEMCG_TESTS, 0755);
+	if (write_text(MEMCG_TESTS "/cgroup.subtree_control", "+memory"))
 		return -ENODEV;
 	return mkdir(MEMCG_ONE, 0755) && errno != EEXIST ? -errno : 0;
 }
@@ -46,7 +50,25 @@ static inline void memcg_leave(void)
 static inline void memcg_remove(void)
 {
 	rmdir(MEMCG_ONE);
+	rmdir(MEMCG_TESTS);
 	umount(MEMCG);
+}
+
+/*
+ * Removes the cgroup, which all processes have left.  Returns the number of cgroups of tests that
+ * are still in use after @ms milliseconds, which is 0 unless something holds a reference; or -1.
+ */
+static inline long memcg_held(unsigned int ms)
+{
+	uint64_t end = now_ms() + ms;
+	long n;
+
+	rmdir(MEMCG_ONE);
+	do {
+		usleep(10000);
+		n = proc_number(MEMCG_TESTS "/cgroup.stat", "nr_dying_descendants");
+	} while (n && now_ms() < end);
+	return n;
 }
 
 /* Returns -1 on failure. */

@@ -466,6 +466,21 @@ TEST_F_TIMEOUT(backlog, requests_are_charged_to_the_listeners_owner, 240)
 	memcg_remove();
 }
 
+TEST_F_TIMEOUT(backlog, a_listener_that_is_gone_keeps_no_memory_cgroup, 60)
+{
+	int ready;
+	pid_t pid;
+
+	if (memcg_make())
+		SKIP(return, "no memory controller");
+	pid = cg_listener(&ready);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ready);
+	EXPECT_EQ(0, memcg_held(T_WAIT_MS));
+	memcg_remove();
+}
+
 /* --- waiting --------------------------------------------------------------------- */
 
 #define HUNG_FILE	"/tmp/dat-backlog-file"
