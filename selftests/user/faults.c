@@ -15,6 +15,8 @@
 
 #define PAGE		4096UL
 #define HANG_PAGES	16
+#define MANY_PAGES	1024	/* of which a registration takes milliseconds */
+#define CLOSES		20
 
 FIXTURE(faults) {
 	struct t_file f;
@@ -113,6 +115,35 @@ TEST_F_TIMEOUT(faults, a_registration_goes_on_when_its_pages_have_come, 60)
 	ASSERT_EQ(0, hang_give(&self->h, 0, HANG_PAGES));
 	pthread_join(self->thread, NULL);
 	EXPECT_EQ(0, self->ret);
+}
+
+static void *register_often(void *arg)
+{
+	FIXTURE_DATA(faults) *self = arg;
+
+	for (register_all(self); !self->ret; register_all(self))
+		t_free(&self->f, DAT_OBJ_LMR, self->lmr);
+	return NULL;
+}
+
+/* Some of the closes begin during a registration, and wait for its end. */
+TEST_F_TIMEOUT(faults, a_close_among_registrations_ends, 60)
+{
+	int i;
+
+	hang_close(&self->h);
+	ASSERT_EQ(0, hang_open(&self->h, MANY_PAGES * PAGE));
+	ASSERT_EQ(0, hang_give(&self->h, 0, MANY_PAGES));
+	for (i = 0; i < CLOSES; i++) {
+		ASSERT_EQ(0, pthread_create(&self->thread, NULL, register_often, self));
+		usleep(500 * i);
+		EXPECT_EQ(0, close_ia(&self->f));
+		pthread_join(self->thread, NULL);
+		EXPECT_NE(0, self->ret);
+		t_close(&self->f);
+		ASSERT_EQ(0, t_open(&self->f));
+		ASSERT_EQ(0, t_pz(&self->f, &self->pz));
+	}
 }
 
 TEST_F_TIMEOUT(faults, a_removal_of_the_device_does_not_wait_for_a_registration_that_hangs, 120)
