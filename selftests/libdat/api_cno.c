@@ -252,6 +252,42 @@ TEST_F_TIMEOUT(cno, each_trigger_wakes_one_of_several_waiters, 60)
 	}
 }
 
+#define COUNTED_WAITS	20000
+
+static void *wait_often(void *arg)
+{
+	struct waiter *w = arg;
+	int i;
+
+	w->rc = RC(DAT_QUEUE_EMPTY, 0);
+	for (i = 0; i < COUNTED_WAITS && w->rc == RC(DAT_QUEUE_EMPTY, 0); i++)
+		w->rc = dat_cno_wait(w->cno, 0, &w->evd);
+	return NULL;
+}
+
+/*
+ * The driver refuses to free a CNO that has waiters.  If a change of their number got lost, the CNO
+ * could never be freed.
+ */
+TEST_F_TIMEOUT(cno, no_waiter_is_counted_after_waits_of_several_threads, 60)
+{
+	struct waiter w[4] = {};
+	pthread_t thread[4];
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		w[i].cno = self->cno;
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, wait_often, &w[i]));
+	}
+	for (i = 0; i < 4; i++) {
+		pthread_join(thread[i], NULL);
+		EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), w[i].rc);
+	}
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(DAT_SUCCESS, dat_evd_free(self->evd[i]));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_free(self->cno));
+}
+
 /* Covers: dat_ia_close; SH 28, 65 */
 TEST_F_TIMEOUT(cno, closing_the_ia_wakes_waiters_with_no_evd, 60)
 {
