@@ -12,14 +12,29 @@
 
 #define _GNU_SOURCE
 
+#include <link.h>
 #include <sanitizer/lsan_interface.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static pid_t asan_main;
 
+static int asan_is_library(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	return strstr(info->dlpi_name, "/ulib-asan/") != NULL;
+}
+
 __attribute__((constructor)) static void asan_begin(void)
 {
 	asan_main = getpid();
+	if (!dl_iterate_phdr(asan_is_library, NULL)) {
+		fprintf(stderr, "# the library was not built with AddressSanitizer\n");
+		abort();
+	}
 }
 
 /* Some tests expect that a child dies of a signal.  Weak: each source of a program has a copy. */
