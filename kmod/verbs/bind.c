@@ -11,7 +11,8 @@
  *
  * On a device with DAT_QUIRK_OPEN_INVALIDATE, any peer of the host could end a registration that
  * was made by a work request.  A peer cannot end a registration that was made directly, so on such
- * a device verbs_bind_init() registers all process memory directly.
+ * a device verbs_bind_init() registers all process memory directly.  The parameter "registration"
+ * can prevent that, for tests only.
  */
 #include <linux/mm.h>
 #include <linux/scatterlist.h>

@@ -162,7 +162,7 @@ static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32
 			 u32 *pages)
 {
 	u64 bits = boundaries(sgl, n, iova), sizes = to_verbs_dev(dev)->page_sizes, count;
-	u32 shift = sizes ? __ffs64(sizes) : PAGE_SHIFT;
+	u32 shift = __ffs64(sizes);	/* not 0, because the device has fast_reg_pages */
 
 	if (bits & (BIT_ULL(shift) - 1))
 		return -EINVAL;
@@ -381,15 +381,18 @@ static int lmr_by_chunks(struct dat_lmr *lmr)
 }
 
 /*
- * Registers memory of a process by work request.  Memory without remote access needs no
- * registration if it is contiguous for the device, and may be longer than a registration.
+ * Registers memory of a process by work request.  Memory without remote access may be longer than a
+ * registration.
+ *
+ * Every LMR has registrations of its own, which end before the memory is unpinned: requests that
+ * name the LMR may still be in flight then.  So the zone's key for DMA addresses is not used, even
+ * if the memory is contiguous for the device.
  */
 static int lmr_by_request(struct dat_lmr *lmr)
 {
 	bool remote = lmr->priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE);
 	struct ib_umem *umem;
 	struct ib_mr *mr;
-	u64 dma;
 	int ret;
 
 	umem = ib_umem_get_va(verbs_device(lmr->obj.ia->dev), lmr->start, lmr->length,
@@ -397,12 +400,6 @@ static int lmr_by_request(struct dat_lmr *lmr)
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	to_verbs_lmr(lmr)->umem = umem;
-	if (!remote && umem->sgt_append.sgt.nents == 1) {
-		dma = sg_dma_address(umem->sgt_append.sgt.sgl) + offset_in_page(lmr->start);
-		lmr->shift = dma - lmr->start;
-		lmr->lkey = lmr->pz->dma_key;
-		return 0;
-	}
 	mr = verbs_mr_of_umem(lmr->pz, umem);
 	if (mr == ERR_PTR(-E2BIG))
 		return remote ? -ENOMEM : lmr_by_chunks(lmr);

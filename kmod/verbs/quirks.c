@@ -76,7 +76,10 @@ static u64 reg_page_sizes(const struct ib_device *ibdev, const struct verbs_driv
 {
 	if (driver->quirks & DAT_QUIRK_REG_PAGES)
 		return ibdev->attrs.page_size_cap & ~(u64)(SZ_4K - 1);
-	return driver == &unknown_driver ? SZ_4K : PAGE_SIZE;
+	/* Nobody knows which size an unknown driver uses, unless both sizes are the same. */
+	if (driver == &unknown_driver && PAGE_SIZE != SZ_4K)
+		return 0;
+	return PAGE_SIZE;
 }
 
 /* Sets what depends on the driver.  The limits of @dev are those of the device so far. */
@@ -92,10 +95,15 @@ void verbs_driver_set(struct verbs_dev *vdev, struct dat_dev *dev)
 	vdev->page_sizes = reg_page_sizes(vdev->ibdev, driver);
 	vdev->known = driver != &unknown_driver;
 	dev->quirks = driver->quirks;
-	if (vdev->reg != VERBS_REG_REQUEST)
+	if (!vdev->page_sizes)
+		limits->fast_reg_pages = 0;
+	if (vdev->reg != VERBS_REG_REQUEST || !limits->fast_reg_pages)
 		return;
 	limits->fast_reg_pages = min_t(u32, limits->fast_reg_pages, SAFE_REG_PAGES);
-	/* In the worst case, no two pages are contiguous. */
+	/*
+	 * In the worst case, no two pages are contiguous, and the memory begins and ends inside a
+	 * page.
+	 */
 	limits->max_mr_size = min(limits->max_mr_size,
-				  (u64)limits->fast_reg_pages << __ffs64(vdev->page_sizes));
+				  (u64)(limits->fast_reg_pages - 1) << __ffs64(vdev->page_sizes));
 }

@@ -233,23 +233,19 @@ void verbs_regqp_free(struct verbs_regqp *r)
 	kfree(r);
 }
 
-static int reg_make(struct verbs_regqp *r, const struct dat_ia *ia)
+static int reg_make(struct verbs_regqp *r, const struct dat_ia *ia, struct sockaddr_storage *addr)
 {
-	struct sockaddr_storage addr;
 	struct ib_cq *cq;
 	int ret;
 
-	ret = dat_dev_addr(ia, AF_UNSPEC, &addr);
-	if (ret)
-		return ret;
 	/* The CQ is never armed, so rxe runs no CQ handler, and the free needs no grace time. */
 	cq = ib_alloc_cq(verbs_device(ia->dev), r, 4, 0, IB_POLL_DIRECT);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	r->cq = cq;
-	ret = reg_listen(r, ia, &addr);
+	ret = reg_listen(r, ia, addr);
 	if (!ret)
-		ret = reg_establish(r, ia, &addr);
+		ret = reg_establish(r, ia, addr);
 	if (r->listener)
 		rdma_destroy_id(r->listener);
 	r->listener = NULL;
@@ -265,7 +261,7 @@ static void reg_done(struct ib_cq *cq, struct ib_wc *wc)
 	r->done = true;
 }
 
-static struct verbs_regqp *regqp_create(struct dat_pz *pz)
+static struct verbs_regqp *regqp_create_at(struct dat_pz *pz, struct sockaddr_storage *addr)
 {
 	struct verbs_regqp *r = kzalloc(sizeof(*r), GFP_KERNEL);
 	int ret;
@@ -276,13 +272,34 @@ static struct verbs_regqp *regqp_create(struct dat_pz *pz)
 	r->cqe.done = reg_done;
 	init_completion(&r->connected);
 	get_random_bytes(r->secret, sizeof(r->secret));
-	ret = reg_make(r, pz->obj.ia);
+	ret = reg_make(r, pz->obj.ia, addr);
 	if (!ret)
 		return r;
 	verbs_regqp_free(r);
 	if (READ_ONCE(pz->obj.ia->closing))
 		return ERR_PTR(-ENODEV);
 	return ERR_PTR(ret == -ENOMEM ? ret : -ENETUNREACH);
+}
+
+/*
+ * Connects the adapter to itself.  Begins with the address that represents the IA, and tries the
+ * other addresses for at most REG_TIMEOUT, because the interface of an address may be down.
+ */
+static struct verbs_regqp *regqp_create(struct dat_pz *pz)
+{
+	const struct dat_ia *ia = pz->obj.ia;
+	unsigned long end = jiffies + REG_TIMEOUT;
+	struct sockaddr_storage addr;
+	struct verbs_regqp *r;
+	u32 nr = 0;
+
+	if (dat_dev_addr(ia, AF_UNSPEC, &addr))
+		return ERR_PTR(-ENETUNREACH);
+	do {
+		r = regqp_create_at(pz, &addr);
+	} while (r == ERR_PTR(-ENETUNREACH) && time_before(jiffies, end) &&
+		 dat_dev_next_addr(ia, &ia->addr, &nr, &addr));
+	return r;
 }
 
 static int reg_result(enum ib_wc_status status)

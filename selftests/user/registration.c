@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * The ways to register memory of a process.  A driver needs one of them; the parameter "registration"
- * makes every adapter that is added later use it.
+ * The ways to register memory of a process.  A driver needs one of them; the parameter
+ * "registration" makes every adapter that is added later use it.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -146,6 +146,12 @@ TEST_F_TIMEOUT(registration, a_peer_writes_and_reads, 120)
 	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
 	EXPECT_EQ(0, memcmp(self->mem[0].va, self->mem[1].va, MIB));
+	scribble(self->mem[1].va, MIB, 2);
+	ASSERT_EQ(0, t_rdma(&p->ep[1], DAT_OP_RDMA_READ, 1, (uintptr_t)self->mem[0].va,
+			    self->mem[0].lkey, MIB, (uintptr_t)self->mem[1].va, self->mem[1].rkey));
+	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	EXPECT_EQ(0, memcmp(self->mem[0].va, self->mem[1].va, MIB));
 	/* The byte after the end. */
 	ASSERT_EQ(0, t_rdma(&p->ep[1], DAT_OP_RDMA_WRITE, 2, (uintptr_t)self->mem[0].va,
 			    self->mem[0].lkey, 2, (uintptr_t)self->mem[1].va + MIB - 1,
@@ -167,6 +173,24 @@ TEST_F_TIMEOUT(registration, long_memory_of_this_end_is_usable_everywhere, 120)
 	EXPECT_EQ(0, passes(_metadata, self, LONG - 1, 1));
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, self->mem[0].id));
 	EXPECT_EQ(-EIO, passes(_metadata, self, 0, 1));
+}
+
+/* The memory of the page may belong to somebody else by then. */
+TEST_F_TIMEOUT(registration, a_receive_does_not_write_to_an_lmr_that_was_freed, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	ASSERT_EQ(0, pages(p, 4096, LOCAL, &self->mem[0]));
+	ASSERT_EQ(0, pages(p, 4096, LOCAL, &self->mem[1]));
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, (uintptr_t)self->mem[1].va, self->mem[1].lkey, 64));
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_LMR, self->mem[1].id));
+	memset(self->mem[0].va, 1, 64);
+	memset(self->mem[1].va, 0, 64);
+	ASSERT_EQ(0, t_send(&p->ep[1], 2, (uintptr_t)self->mem[0].va, self->mem[0].lkey, 64));
+	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_NE(DAT_ST_SUCCESS, eqe.status);
+	EXPECT_EQ(0, self->mem[1].va[0]);
 }
 
 TEST_F_TIMEOUT(registration, long_memory_for_peers_needs_one_registration, 120)

@@ -93,6 +93,9 @@ static DAT_RETURN lmr_error(const struct udat_lmr *lmr, int err)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	case ENOENT:
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	case ENETUNREACH:
+		udat_explain_address(lmr->obj.ia);
+		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 	case EEXIST:
 		/* EEXIST: the memory is not shared, or its cookie already names other memory. */
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
