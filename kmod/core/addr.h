@@ -21,6 +21,19 @@ static inline bool dat_addr_is_link_local(const struct sockaddr_storage *ss)
 	       ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL;
 }
 
+/* Returns false for the wildcard, a multicast or broadcast address, or a mapped IPv4 address. */
+static inline bool dat_addr_is_unicast(const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+	__be32 in = ((const struct sockaddr_in *)ss)->sin_addr.s_addr;
+	int type;
+
+	if (ss->ss_family == AF_INET)
+		return !ipv4_is_zeronet(in) && !ipv4_is_multicast(in) && !ipv4_is_lbcast(in);
+	type = ipv6_addr_type(&in6->sin6_addr);
+	return type != IPV6_ADDR_ANY && !(type & (IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED));
+}
+
 /*
  * Returns true if @a and @b are the same IPv4 or IPv6 address; ignores ports.  A link-local address
  * without an interface equals the same address on any interface.

@@ -11,6 +11,7 @@
 #include <net/net_namespace.h>
 
 #include "compat.h"
+#include "core/addr.h"
 #include "core/dat.h"
 #include "core/event/evd.h"
 #include "core/face.h"
@@ -42,7 +43,7 @@ static void ia_uncharge(struct dat_ia *ia)
 /*
  * Takes the name of an adapter apart, which may end in "@" and an IPv4 or IPv6 address.  Sets
  * ia->addr to the address, and @device to the name without the address.  Fails with -ENOENT if no
- * address is after the "@".
+ * address of an interface is after the "@".
  */
 static int ia_parse_name(struct dat_ia *ia, char device[DAT_NAME_SIZE])
 {
@@ -53,7 +54,10 @@ static int ia_parse_name(struct dat_ia *ia, char device[DAT_NAME_SIZE])
 	if (!at)
 		return 0;
 	*at++ = '\0';
-	return inet_pton_with_scope(ia->net, AF_UNSPEC, at, NULL, &ia->addr) ? -ENOENT : 0;
+	if (inet_pton_with_scope(ia->net, AF_UNSPEC, at, NULL, &ia->addr) ||
+	    !dat_addr_is_unicast(&ia->addr))
+		return -ENOENT;
+	return 0;
 }
 
 /*

@@ -99,6 +99,7 @@ struct dat_keys {
 /**
  * struct dat_request - a peer's connection request, as a transport reports it
  * @handle: transport's request; dat_cr_create() makes a CR that owns the handle
+ * @local: address to which the peer connects
  * @remote: address of the peer.  On RoCE, the transport has refused a request that states another
  *	address than that of its network path; on other fabrics the address of the path is unknown
  * @place: place that the gate of the listener's EVD has returned; set by dat_psp_request()
@@ -111,6 +112,7 @@ struct dat_keys {
  */
 struct dat_request {
 	void				*handle;
+	struct sockaddr_storage		local;
 	struct sockaddr_storage		remote;
 	int				place;
 	bool				gone;
@@ -142,8 +144,8 @@ struct dat_handshake {
  * @name: write the current name of the device; the name may change between calls
  * @port_visible: return whether a network namespace may use a port
  * @port_query: read the current properties of a port
- * @addr: find the first address of a port whose number is at least *@nr, among the addresses in a
- *	network namespace.  Set *@nr to the number of the address.  Return false if there is none.
+ * @addr: find the first usable address of a port whose number is at least *@nr, among the addresses
+ *	in a network namespace.  Set *@nr to the number of the address.  Return false if there is none.
  *	The same address may have several numbers.
  * @pz_init: create the transport's protection zone and set pz->dma_key; may sleep
  * @pz_exit: destroy the transport's protection zone; idempotent; allowed without @pz_init

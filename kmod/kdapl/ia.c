@@ -96,10 +96,11 @@ static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_C
 	ret = dat_ia_lock_live(ia);
 	if (ret)
 		goto err_close;
-	dat_dev_addr(ia, AF_UNSPEC, &kia->addr);
+	ret = dat_dev_addr(ia, AF_UNSPEC, &kia->addr);
 	if (one_addr)
 		ia->addr = kia->addr;
-	ret = ia_make_async(ia, qlen, async_evd);
+	if (!one_addr || !ret)
+		ret = ia_make_async(ia, qlen, async_evd);
 	dat_ia_unlock(ia);
 	if (ret)
 		goto err_close;
@@ -128,7 +129,8 @@ static DAT_RETURN ia_make(struct net *net, const char *name, DAT_COUNT qlen,
 	ret = ia_open(kia, net, name, qlen, async_evd, one_addr);
 	if (ret) {
 		kfree(kia);
-		return ret == -ENOENT ? NOT_FOUND(DAT_NAME_NOT_REGISTERED) : kdat_error(ret);
+		return ret == -ENOENT ? NOT_FOUND(DAT_NAME_NOT_REGISTERED) :
+					kdat_listen_error(ret, DAT_SUCCESS);
 	}
 	*out = kia->handle;
 	return DAT_SUCCESS;
@@ -171,7 +173,8 @@ EXPORT_SYMBOL_DAT(kdat_ia_openv);
  * The IA connects and listens only at the address that represents the adapter at the open, because
  * a peer may identify a node by its address.
  *
- * Context: may sleep.  Return: like kdat_ia_openv().
+ * Context: may sleep.  Return: like kdat_ia_openv(); DAT_INSUFFICIENT_RESOURCES with
+ * DAT_RESOURCE_DEVICE if the adapter has no address.
  */
 DAT_RETURN kdat_ia_open_net(struct net *net, const char *name, struct module *owner,
 			    DAT_IA_HANDLE *ia)

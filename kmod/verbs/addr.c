@@ -137,25 +137,35 @@ static bool addr_family_on(const struct sockaddr_storage *ss)
 	return ss->ss_family != AF_INET6 || ipv6_mod_enabled();
 }
 
-/* Returns true if an interface has the address @ss.  An IPv6 address may still be tentative. */
+/*
+ * Returns true if an interface has the IPv6 address @ss.  @banned: IFA_F_* flags that the address
+ * must not have.
+ */
+static bool has_addr6(struct net *net, const struct sockaddr_storage *ss, u32 banned)
+{
+	bool has = false;
+
+#if IS_ENABLED(CONFIG_IPV6)
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+	struct net_device *ndev = NULL;
+
+	rcu_read_lock();
+	if (in6->sin6_scope_id)
+		ndev = dev_get_by_index_rcu(net, in6->sin6_scope_id);
+	if (ndev || !in6->sin6_scope_id)
+		has = ipv6_chk_addr_and_flags(net, &in6->sin6_addr, ndev, !ndev, 1, banned);
+	rcu_read_unlock();
+#endif
+	return has;
+}
+
+/* Returns true if a socket can be bound to the address: an interface has it, and not tentatively. */
 bool verbs_addr_usable(struct net *net, const struct sockaddr_storage *ss)
 {
-	const struct sockaddr_in6 *in6 = (const void *)ss;
-	bool usable = false;
-
 	if (ss->ss_family == AF_INET)
 		return inet_addr_type(net, ((const struct sockaddr_in *)ss)->sin_addr.s_addr) ==
 		       RTN_LOCAL;
-	if (!ipv6_mod_enabled())
-		return false;
-#if IS_ENABLED(CONFIG_IPV6)
-	rcu_read_lock();
-	usable = ipv6_chk_addr(net, &in6->sin6_addr,
-			       in6->sin6_scope_id ?
-			       dev_get_by_index_rcu(net, in6->sin6_scope_id) : NULL, 1);
-	rcu_read_unlock();
-#endif
-	return usable;
+	return ipv6_mod_enabled() && has_addr6(net, ss, IFA_F_TENTATIVE);
 }
 
 /*
@@ -175,7 +185,7 @@ static bool gid_addr(const struct ib_gid_attr *attr, struct net *net, struct soc
 	if (found && dat_addr_is_link_local(ss)) {
 		((struct sockaddr_in6 *)ss)->sin6_scope_id = ndev->ifindex;
 		/* RoCE adds a link-local GID even if no interface has that address. */
-		found = verbs_addr_usable(net, ss);
+		found = has_addr6(net, ss, 0);
 	}
 	rcu_read_unlock();
 	return found;
@@ -255,8 +265,9 @@ static bool addr_netdev(struct net_device *ndev, u32 nr, struct sockaddr_storage
 	return ss->ss_family;
 }
 
-bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
-		struct sockaddr_storage *ss)
+/* Finds an address like verbs_addr(), also if the address cannot be used yet. */
+bool verbs_find_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
+		     struct sockaddr_storage *ss)
 {
 	struct net_device *ndev;
 	bool found;
@@ -267,6 +278,15 @@ bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
 	found = ndev && net_eq(dev_net(ndev), net) && addr_netdev(ndev, *nr, ss);
 	dev_put(ndev);
 	return found;
+}
+
+bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
+		struct sockaddr_storage *ss)
+{
+	for (; verbs_find_addr(dev, port, net, nr, ss); ++*nr)
+		if (verbs_addr_usable(net, ss))
+			return true;
+	return false;
 }
 
 static int route4(struct net *net, const struct sockaddr_storage *dst,

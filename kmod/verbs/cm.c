@@ -29,11 +29,12 @@
 
 static unsigned int ack_timeout = 17;
 module_param(ack_timeout, uint, 0644);
-MODULE_PARM_DESC(ack_timeout, "A new connection sends a packet again after 4.096 us * 2^N without an answer, 8 times; 0: the default of rdma_cm (17, 0.5 s)");
+MODULE_PARM_DESC(ack_timeout, "Exponent N of the time without an answer, 4.096 us * 2^N, after which new connections send a packet again; 0: as rdma_cm sets it (17)");
 
 /*
- * Sets the time after which the device sends a packet again.  With the default of rdma_cm, 2.1 s, a
- * peer that has died is noticed only after 17 s.  iWARP ignores this time; TCP has its own.
+ * Sets the time after which the device sends a packet again.  With that of rdma_cm before Linux
+ * 6.6, 2.1 s, a peer that has died is noticed only after 17 s.  iWARP ignores this time; TCP has
+ * its own.
  */
 static void cm_set_ack_timeout(struct rdma_cm_id *id)
 {
@@ -353,16 +354,13 @@ static bool cm_addr_of_adapter(const struct sockaddr_storage *ss,
 			       const struct sockaddr_storage *src)
 {
 	const struct sockaddr_in6 *in6 = (const void *)ss;
-	__be32 in = ((const struct sockaddr_in *)ss)->sin_addr.s_addr;
-	int type;
 
-	if (ss->ss_family == AF_INET)
-		return !ipv4_is_zeronet(in) && !ipv4_is_multicast(in) && !ipv4_is_lbcast(in) &&
-		       (!ipv4_is_loopback(in) ||
-			ipv4_is_loopback(((const struct sockaddr_in *)src)->sin_addr.s_addr));
-	type = ipv6_addr_type(&in6->sin6_addr);
-	return type != IPV6_ADDR_ANY &&
-	       !(type & (IPV6_ADDR_LOOPBACK | IPV6_ADDR_MULTICAST | IPV6_ADDR_MAPPED));
+	if (!dat_addr_is_unicast(ss))
+		return false;
+	if (ss->ss_family == AF_INET6)
+		return !ipv6_addr_loopback(&in6->sin6_addr);
+	return !ipv4_is_loopback(((const struct sockaddr_in *)ss)->sin_addr.s_addr) ||
+	       ipv4_is_loopback(((const struct sockaddr_in *)src)->sin_addr.s_addr);
 }
 
 int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32 qos)

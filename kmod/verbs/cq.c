@@ -228,8 +228,8 @@ static void cq_notified(struct ib_cq *cq, void *context)
 }
 
 /*
- * Chooses the completion vector with the fewest connections, and counts the connection.  Connections
- * that are made at the same time may choose the same vector.
+ * Chooses the completion vector with the fewest connections, and counts the connection.
+ * Connections that are made at the same time may choose the same vector.
  */
 static u32 vector_get(struct verbs_dev *vdev)
 {

@@ -130,7 +130,7 @@ static void fill_limits(const struct ib_device *ibdev, struct dat_limits *l)
 static void device_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	if (event->event == IB_EVENT_GID_CHANGE)
-		verbs_addrs_changed();
+		verbs_addrs_changed(NULL, event->device);
 }
 
 static int client_add(struct ib_device *ibdev);
@@ -222,9 +222,9 @@ static int client_add(struct ib_device *ibdev)
 	ib_get_device_fw_str(ibdev, fw);
 	strscpy(dev->limits.fw, fw, sizeof(dev->limits.fw));
 	ib_set_client_data(ibdev, &verbs_client, dev);
-	dat_dev_register(dev);
 	INIT_IB_EVENT_HANDLER(&vdev->events, ibdev, device_event);
 	ib_register_event_handler(&vdev->events);
+	dat_dev_register(dev);
 	return 0;
 }
 

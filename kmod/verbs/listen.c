@@ -5,9 +5,12 @@
  * address of rdma_cm covers all devices of the host.  The listener follows the addresses as they
  * come and go.
  */
+#include <linux/capability.h>
 #include <linux/inetdevice.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include <net/sock.h>
 #include <rdma/rdma_cm.h>
 
 #include "core/addr.h"
@@ -18,7 +21,10 @@
 
 #define CM_BACKLOG	128	/* pending requests in the iWARP CM; ignored by other CMs */
 #define ANY_TRIES	8	/* attempts to find a port number that is free at all addresses */
-#define RETRY_TIME	HZ	/* time until a listener tries an unusable address again */
+#define EVENT_DELAY	(HZ / 10UL)	/* time from a change to the look at the addresses */
+/* Time until a listener tries an unusable address again; doubles at each try. */
+#define FIRST_RETRY	(HZ * 1UL)
+#define LAST_RETRY	(HZ * 60UL)
 
 /* A listener of the verbs transport. */
 struct verbs_listener {
@@ -27,6 +33,7 @@ struct verbs_listener {
 	/* Ids of the listener.  Used by one thread at a time: verbs_listen(), @work, the end. */
 	struct list_head	points;
 	struct delayed_work	work;	/* follows the addresses of the adapter */
+	unsigned long		retry;	/* jiffies until the next try; 0: all addresses are used */
 	struct list_head	node;	/* entry in listeners; listeners_lock */
 };
 
@@ -42,14 +49,22 @@ struct listen_point {
 static LIST_HEAD(listeners);
 static DEFINE_SPINLOCK(listeners_lock);
 
-/* Makes all listeners look at the addresses of their adapters.  Context: any but hard interrupt. */
-void verbs_addrs_changed(void)
+/*
+ * Makes listeners look at the addresses of their adapters, soon but not for each change.  @net:
+ * only listeners of this network namespace, or NULL; @ibdev: only those of this device, or NULL.
+ * Context: any but hard interrupt.
+ */
+void verbs_addrs_changed(const struct net *net, const struct ib_device *ibdev)
 {
 	struct verbs_listener *l;
 
 	spin_lock_bh(&listeners_lock);
-	list_for_each_entry(l, &listeners, node)
-		mod_delayed_work(dat_wq, &l->work, 0);
+	list_for_each_entry(l, &listeners, node) {
+		const struct dat_ia *ia = l->psp->obj.ia;
+
+		if ((!net || net_eq(net, ia->net)) && (!ibdev || ibdev == verbs_device(ia->dev)))
+			mod_delayed_work(dat_wq, &l->work, EVENT_DELAY);
+	}
 	spin_unlock_bh(&listeners_lock);
 }
 
@@ -142,30 +157,45 @@ static struct listen_point *point_find(struct verbs_listener *l,
 	return NULL;
 }
 
+/* Listens at an address of the adapter, unless the listener does so already. */
+static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *addr)
+{
+	const struct dat_psp *psp = l->psp;
+	struct listen_point *p;
+	int ret;
+
+	if (psp->addr.ss_family && !dat_addr_same(&psp->addr, addr))
+		return 0;
+	p = point_find(l, addr);
+	if (p) {
+		p->seen = true;
+		return 0;
+	}
+	ret = point_add(l, addr);
+	/* Of the retries, only the first one is logged. */
+	if (ret && ret != -EAGAIN && ret != -ENODEV && !l->retry)
+		dat_log("%s: port %u does not listen at %pISc: error %d", psp->obj.ia->name,
+			l->port, addr, ret);
+	return ret;
+}
+
 /*
  * Makes the listener listen at exactly the addresses that the adapter has.  Returns 0, or the error
  * of an address at which the listener cannot listen; the listener listens at the other addresses.
+ * An error that may pass by itself comes last.
  */
 static int follow(struct verbs_listener *l)
 {
-	const struct dat_psp *psp = l->psp;
+	const struct dat_ia *ia = l->psp->obj.ia;
 	struct listen_point *p, *next;
 	struct sockaddr_storage ss;
 	int ret, err = 0;
-	u32 nr = 0;
+	u32 nr;
 
 	list_for_each_entry(p, &l->points, node)
 		p->seen = false;
-	while (dat_dev_next_addr(psp->obj.ia, &psp->addr, &nr, &ss)) {
-		p = point_find(l, &ss);
-		if (p) {
-			p->seen = true;
-			continue;
-		}
-		ret = point_add(l, &ss);
-		if (ret && ret != -EAGAIN && ret != -ENODEV)
-			dat_log("%s: port %u does not listen at %pISc: error %d",
-				psp->obj.ia->name, l->port, &ss, ret);
+	for (nr = 0; verbs_find_addr(ia->dev, ia->port, ia->net, &nr, &ss); nr++) {
+		ret = follow_addr(l, &ss);
 		if (ret && (!err || err == -EAGAIN || err == -ENODEV))
 			err = ret;
 	}
@@ -175,13 +205,26 @@ static int follow(struct verbs_listener *l)
 	return err;
 }
 
+/*
+ * Follows the addresses.  No event tells that a tentative address can be used, or that a port
+ * number is free again, so the work item tries again.
+ *
+ * siw listens in the network namespace of the calling task, which is init_net here.  So an iWARP
+ * listener of another namespace keeps the addresses with which it began.
+ */
 static void follow_work(struct work_struct *work)
 {
 	struct verbs_listener *l = container_of(to_delayed_work(work), struct verbs_listener, work);
+	const struct dat_ia *ia = l->psp->obj.ia;
 
-	/* No event tells that a tentative address can be used, or that a port number is free. */
-	if (follow(l))
-		queue_delayed_work(dat_wq, &l->work, RETRY_TIME);
+	if (ia->iwarp && !net_eq(ia->net, &init_net))
+		return;
+	if (!follow(l)) {
+		l->retry = 0;
+		return;
+	}
+	l->retry = clamp(2 * l->retry, FIRST_RETRY, LAST_RETRY);
+	queue_delayed_work(dat_wq, &l->work, l->retry);
 }
 
 /*
@@ -209,6 +252,11 @@ int verbs_listen(struct dat_psp *psp, u16 port)
 
 	if (!l)
 		return -ENOMEM;
+	/* rdma_cm asks for the capability of the caller, which may be the work item. */
+	if (port && port < PROT_SOCK && !capable(CAP_NET_BIND_SERVICE)) {
+		kfree(l);
+		return -EPERM;
+	}
 	l->psp = psp;
 	INIT_LIST_HEAD(&l->points);
 	INIT_DELAYED_WORK(&l->work, follow_work);
@@ -247,14 +295,27 @@ void verbs_unlisten(struct dat_psp *psp)
 	kfree(l);
 }
 
-static int addr_event(struct notifier_block *nb, unsigned long event, void *data)
+static int addr4_event(struct notifier_block *nb, unsigned long event, void *data)
 {
-	verbs_addrs_changed();
+	const struct in_ifaddr *ifa = data;
+
+	verbs_addrs_changed(dev_net(ifa->ifa_dev->dev), NULL);
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block addr4_nb = { .notifier_call = addr_event };
-static struct notifier_block addr6_nb = { .notifier_call = addr_event };
+static struct notifier_block addr4_nb = { .notifier_call = addr4_event };
+
+#if IS_ENABLED(CONFIG_IPV6)
+static int addr6_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct inet6_ifaddr *ifa = data;
+
+	verbs_addrs_changed(dev_net(ifa->idev->dev), NULL);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block addr6_nb = { .notifier_call = addr6_event };
+#endif
 
 /*
  * Begins to follow the addresses of interfaces.  The GIDs of a RoCE port follow them later, and

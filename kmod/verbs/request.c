@@ -82,6 +82,7 @@ int verbs_request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	}
 	req = (struct dat_request) {
 		.handle		= id,
+		.local		= id->route.addr.src_addr,
 		.remote		= id->route.addr.dst_addr,
 		.read_in	= param->responder_resources,
 		.read_out	= param->initiator_depth,

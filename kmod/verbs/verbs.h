@@ -175,6 +175,8 @@ static inline struct ib_device *verbs_device(const struct dat_dev *dev)
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net);
 bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
 		struct sockaddr_storage *ss);
+bool verbs_find_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
+		     struct sockaddr_storage *ss);
 bool verbs_addr_usable(struct net *net, const struct sockaddr_storage *ss);
 int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
 		 struct sockaddr_storage *src);
@@ -216,7 +218,7 @@ void verbs_regqp_free(struct verbs_regqp *r);
 /* listen.c */
 int verbs_listen(struct dat_psp *psp, u16 port);
 void verbs_unlisten(struct dat_psp *psp);
-void verbs_addrs_changed(void);
+void verbs_addrs_changed(const struct net *net, const struct ib_device *ibdev);
 int verbs_listen_init(void);
 void verbs_listen_exit(void);
 

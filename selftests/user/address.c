@@ -337,21 +337,58 @@ TEST_F_TIMEOUT(address, an_IA_with_an_address_listens_only_there, 120)
 	t_pair_close(&p);
 }
 
+/* The peer is another address of the host, and the route to that one has itself as the source. */
 TEST_F_TIMEOUT(address, an_IA_with_an_address_connects_from_there, 120)
 {
-	struct t_pair p;
+	struct t_pair *p = &self->p;
+	struct sockaddr_storage ss;
+	struct dat_eqe eqe;
+	struct t_pair from;
+	struct dat_ep_connect arg = {
+		.size = sizeof(arg), .conn_qual = T_QUAL, .timeout_us = DAT_WAIT_FOREVER,
+	};
+	struct dat_cr_query cr = { .size = sizeof(cr) };
 
 	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
-	ASSERT_EQ(0, await_address(&self->p.f, "10.9.9.1", 1));
-	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
-	ASSERT_EQ(0, t_pair_open_at(&p, "10.9.9.1"));
-	EXPECT_EQ(-ENETUNREACH, meet(&p, "fd00:77::1", self->from));
-	t_pair_close(&p);
+	ASSERT_EQ(0, await_address(&p->f, "10.9.9.1", 1));
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_PSP, p->psp));
+	ASSERT_EQ(0, t_pair_open_at(&from, "10.9.9.1"));
+	ASSERT_EQ(0, t_free(&from.f, DAT_OBJ_PSP, from.psp));
+	ASSERT_EQ(0, t_psp(&p->f, &p->cr, T_QUAL, &p->psp));
+	arg.id = from.ep[1].id;
+	arg.addr_len = parse("10.9.0.1", &ss);
+	memcpy(arg.addr, &ss, arg.addr_len);
+	ASSERT_EQ(0, t_ioctl(from.f.fd, DAT_IOC_EP_CONNECT, &arg));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	cr.id = eqe.len;
+	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_CR_QUERY, &cr));
+	print(cr.remote, self->from);
+	EXPECT_STREQ("10.9.9.1", self->from);
+	t_pair_close(&from);
+}
+
+/* The driver binds the port when the address comes, in a context with all capabilities. */
+TEST_F_TIMEOUT(address, a_privileged_port_without_an_address_is_EPERM, 60)
+{
+	struct t_pair *p = &self->p;
+	uint32_t psp;
+
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_PSP, p->psp));
+	ASSERT_EQ(0, ip("addr flush dev v0"));
+	ASSERT_EQ(0, await_address(&p->f, "10.9.0.1", 0));
+	ASSERT_EQ(0, seteuid(65534));
+	EXPECT_EQ(-EPERM, t_psp(&p->f, &p->cr, 99, &psp));
+	ASSERT_EQ(0, seteuid(0));
+	EXPECT_EQ(0, t_psp(&p->f, &p->cr, 99, &psp));
+	ip("link set v0 addrgenmode none && ip link set v0 addrgenmode eui64");
 }
 
 TEST_F_TIMEOUT(address, a_name_with_no_address_after_the_at_sign_is_ENOENT, 60)
 {
-	static const char *const bad[] = { "", "x", "10.9.0", "10.9.0.1 ", "fe80::1%nowhere", "@" };
+	static const char *const bad[] = {
+		"", "x", "10.9.0", "10.9.0.1 ", "fe80::1%nowhere", "@", "0.0.0.0", "::",
+		"224.0.0.1", "::ffff:10.9.0.1",
+	};
 	struct t_file f;
 	unsigned int i;
 

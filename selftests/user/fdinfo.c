@@ -245,7 +245,7 @@ TEST(each_message_is_counted_once)
 /* All files that make their objects in the same order have the same ids. */
 TEST(connections_of_different_files_spread_over_the_completion_vectors)
 {
-	unsigned int count[2] = { 0 }, vector;
+	unsigned int count[64] = { 0 }, vector, most = 0, used = 0;
 	struct t_pair p[2];
 	char line[512], *at;
 	int i;
@@ -260,11 +260,15 @@ TEST(connections_of_different_files_spread_over_the_completion_vectors)
 		at = strstr(line, " comp_vector=");
 		ASSERT_NE(NULL, at);
 		ASSERT_EQ(1, sscanf(at, " comp_vector=%u", &vector));
-		ASSERT_GT(2, vector);
-		count[vector]++;
+		vector %= 64;
+		used += !count[vector]++;
+		if (count[vector] > most)
+			most = count[vector];
 	}
-	EXPECT_EQ(2, count[0]);
-	EXPECT_EQ(2, count[1]);
+	if (sysconf(_SC_NPROCESSORS_CONF) < 2)
+		SKIP(return, "one processor has one completion vector");
+	EXPECT_LE(2, used);
+	EXPECT_GE(2, most);
 	for (i = 0; i < 2; i++)
 		t_pair_close(&p[i]);
 }

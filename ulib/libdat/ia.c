@@ -20,7 +20,7 @@ static DAT_RETURN open_error(int err, const char *name)
 	case ENOENT:
 		return NOT_FOUND(DAT_NAME_NOT_REGISTERED);
 	case EOPNOTSUPP:
-		du_log(DU_LOG_ERROR, "the driver of '%s' cannot register user memory for dat", name);
+		du_log(DU_LOG_ERROR, "dat.ko cannot use the device of '%s': the lines of 'dmesg' with its name say why", name);
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	default:
 		return dat_err_from_errno(err);
@@ -47,7 +47,11 @@ static void explain_missing(const char *name)
 		return;
 	if (udat_conf_alias(name, device))
 		name = device;
-	du_log(DU_LOG_ERROR, "no RDMA adapter '%s': 'rdma link show' lists what there is", name);
+	if (strchr(name, '@'))
+		du_log(DU_LOG_ERROR, "no RDMA adapter '%s', or no address of an interface is after the '@': 'rdma link show' and 'ip address' list what there is",
+		       name);
+	else
+		du_log(DU_LOG_ERROR, "no RDMA adapter '%s': 'rdma link show' lists what there is", name);
 }
 
 /*

@@ -20,7 +20,11 @@ DAT_RETURN udat_listen_error(const struct udat_ia *ia, int err, int any)
 		return any ? DAT_ERR(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE) :
 			     DAT_ERR(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE);
 	case ENETUNREACH:
-		udat_explain_address(ia);
+		if (any)
+			udat_explain_address(ia);
+		else
+			du_log(DU_LOG_ERROR, "another RDMA device has all the addresses of the adapter '%s', too: give the adapter an address of its own",
+			       ia->name);
 		return DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 	default:
 		return dat_err_from_errno(err);

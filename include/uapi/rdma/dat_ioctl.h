@@ -43,7 +43,8 @@
  *   EADDRINUSE    the connection qualifier is in use
  *   EADDRNOTAVAIL no service point has the connection qualifier
  *   ENETUNREACH   the adapter has no address of the needed family, or no route to the
- *                 peer; a wildcard, loopback or multicast address of a peer
+ *                 peer; a wildcard, loopback or multicast address of a peer; the adapter
+ *                 needs a connection to itself to register memory, and cannot make one
  *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
  *   ENOSPC        the event ring is full (software events only); a new ring is too short for
  *                 the content of the old ring; the file has no free queue
@@ -1272,6 +1273,12 @@ DAT_RING_OFFSET(dat_ia_query, max_inline, 280);
 DAT_RING_OFFSET(dat_ia_query, num_comp_vectors, 284);
 DAT_RING_OFFSET(dat_ia_query, mtu, 288);
 DAT_RING_OFFSET(dat_ia_query, rsvd, 292);
+DAT_RING_ASSERT(sizeof(struct dat_ia_addr) == 80);
+DAT_RING_OFFSET(dat_ia_addr, size, 0);
+DAT_RING_OFFSET(dat_ia_addr, cursor, 4);
+DAT_RING_OFFSET(dat_ia_addr, addr_len, 8);
+DAT_RING_OFFSET(dat_ia_addr, rsvd, 12);
+DAT_RING_OFFSET(dat_ia_addr, addr, 16);
 DAT_RING_ASSERT(sizeof(struct dat_ia_close) == 8);
 DAT_RING_OFFSET(dat_ia_close, size, 0);
 DAT_RING_OFFSET(dat_ia_close, rsvd, 4);

@@ -49,6 +49,7 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 		return cr;
 	cr->psp = psp;
 	cr->makes_ep = psp->makes_ep;
+	cr->local = req->local;
 	cr->remote = req->remote;
 	cr->place = req->place;
 	cr->gone = req->gone;
@@ -174,7 +175,7 @@ static int cr_move(struct dat_cr *cr, void *request, struct dat_psp *psp)
 {
 	const struct dat_xport_ops *xport = cr_xport(cr);
 	struct dat_request req = {
-		.handle = request, .remote = cr->remote,
+		.handle = request, .local = cr->local, .remote = cr->remote,
 		.read_in = cr->read_in, .read_out = cr->read_out, .qpn = cr->qpn,
 		.pd = cr->pd, .pd_len = cr->pd_len,
 	};
@@ -209,7 +210,7 @@ int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual)
 	int ret = -ENOENT;
 	void *request;
 
-	psp = dat_psp_find(cr->obj.ia, conn_qual);
+	psp = dat_psp_find(cr->obj.ia, &cr->local, conn_qual);
 	if (!psp)
 		return -EADDRNOTAVAIL;
 	request = xchg(&cr->request, NULL);

@@ -27,11 +27,12 @@ static DEFINE_MUTEX(psp_lock);
 static DEFINE_HASHTABLE(psps, 10);
 
 /*
- * Finds a listener by the device, the port and the network namespace of @ia, and by the port number
- * to which dat_qual_port() maps @conn_qual.  The listener may belong to any process or kernel
- * consumer.  Returns the listener with a reference, or NULL.  May sleep.
+ * Finds a listener by the device, the port and the network namespace of @ia, by the port number to
+ * which dat_qual_port() maps @conn_qual, and by the address @local.  The listener may belong to any
+ * process or kernel consumer.  Returns the listener with a reference, or NULL.  May sleep.
  */
-struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
+struct dat_psp *dat_psp_find(const struct dat_ia *ia, const struct sockaddr_storage *local,
+			     u64 conn_qual)
 {
 	struct dat_psp *psp, *found = NULL;
 	u16 port = dat_qual_port(conn_qual);
@@ -42,6 +43,7 @@ struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual)
 
 		if (psp->port == port && other->dev == ia->dev &&
 		    other->port == ia->port && net_eq(other->net, ia->net) &&
+		    (!psp->addr.ss_family || dat_addr_same(&psp->addr, local)) &&
 		    kref_get_unless_zero(&psp->obj.ref)) {
 			found = psp;
 			break;
@@ -124,11 +126,14 @@ int dat_psp_request(struct dat_psp *psp, struct dat_request *req)
 	return ret;
 }
 
-/* Sets the port number.  The transport calls this function before it reports the first request. */
+/*
+ * Sets the port number.  The transport calls this function before it reports the first request, and
+ * again if it has to choose another number.
+ */
 void dat_psp_bound(struct dat_psp *psp, u16 port)
 {
 	psp->port = port;
-	if (!psp->conn_qual)
+	if (psp->any_port)
 		psp->conn_qual = port;
 }
 
@@ -190,6 +195,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, const struct sockaddr_storag
 	psp->one_shot = flags & DAT_LISTEN_ONE_SHOT;
 	psp->makes_ep = flags & DAT_LISTEN_MAKES_EP;
 	psp->conn_qual = conn_qual;
+	psp->any_port = !conn_qual;
 	ret = psp->obj.ia->dev->ops->listen(psp, dat_qual_port(conn_qual));
 	if (ret)
 		goto err_abort;

@@ -33,6 +33,7 @@ struct mm_struct;
  * @port: port number to which @conn_qual maps; see dat_qual_port()
  * @addr: only address at which the PSP listens; family AF_UNSPEC: all addresses of the adapter;
  *	constant
+ * @any_port: flag: the consumer has asked for any free port, so @conn_qual is @port; constant
  * @one_shot: flag: the PSP takes only one request
  * @makes_ep: flag: the face makes an EP for each request
  * @spent: flag: a @one_shot PSP has taken its request
@@ -49,6 +50,7 @@ struct dat_psp {
 	u64			conn_qual;
 	u16			port;
 	struct sockaddr_storage	addr;
+	bool			any_port;
 	bool			one_shot;
 	bool			makes_ep;
 	atomic_t		spent;
@@ -70,6 +72,7 @@ struct dat_psp {
  * @ep_made: flag: the face has made @ep; written under a lock of the face, after @ep
  * @psp: listener whose backlog counts the request; reference held; dat_psp_leave() takes the
  *	pointer with xchg() and drops the reference
+ * @local: address to which the peer connects
  * @remote: address of the peer, as stated in the peer's request
  * @place: place that the gate of the listener's EVD has returned, or 0
  * @read_in: number of RDMA reads that the peer wants to have in flight
@@ -86,6 +89,7 @@ struct dat_cr {
 	bool			makes_ep;
 	bool			ep_made;
 	struct dat_psp		*psp;
+	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
 	int			place;
 	u32			read_in;
@@ -100,7 +104,8 @@ DAT_OBJ_CAST(psp)
 
 struct dat_psp *dat_psp_create(struct dat_evd *evd, const struct sockaddr_storage *addr,
 			       u64 conn_qual, u32 flags, struct mm_struct *mm, u64 user_data);
-struct dat_psp *dat_psp_find(const struct dat_ia *ia, u64 conn_qual);
+struct dat_psp *dat_psp_find(const struct dat_ia *ia, const struct sockaddr_storage *local,
+			     u64 conn_qual);
 void dat_psp_bound(struct dat_psp *psp, u16 port);
 int dat_psp_request(struct dat_psp *psp, struct dat_request *req);
 void dat_psp_leave(struct dat_psp **psp);
