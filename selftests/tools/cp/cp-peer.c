@@ -4,8 +4,8 @@
  * cp-peer - peer of dat-cp that violates the protocol; dat_cp.sh runs it
  *
  *	cp-peer HOST PORT torn N	offer N files, and change each while it is written
- *	cp-peer HOST PORT name NAME...	offer an empty file of each name; "-" reports that, and waits
- *					for a line of standard input
+ *	cp-peer HOST PORT name NAME...	offer an empty file of each name; at a "-", report that, and
+ *					wait for a line of standard input
  *	cp-peer HOST PORT insist NAME	offer a name that the server refuses, until the connection
  *					ends
  *	cp-peer HOST PORT reach		use memory that the server granted to another, or not at all
