@@ -145,7 +145,8 @@ struct dat_handshake {
  * @port_visible: return whether a network namespace may use a port
  * @port_query: read the current properties of a port
  * @addr: find the first usable address of a port whose number is at least *@nr, among the addresses
- *	in a network namespace.  Set *@nr to the number of the address.  Return false if there is none.
+ *	in a network namespace.  Set *@nr to the number of the address.  Return false if there is
+ *	none.
  *	The same address may have several numbers.
  * @pz_init: create the transport's protection zone and set pz->dma_key; may sleep
  * @pz_exit: destroy the transport's protection zone; idempotent; allowed without @pz_init

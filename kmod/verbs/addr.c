@@ -159,7 +159,7 @@ static bool has_addr6(struct net *net, const struct sockaddr_storage *ss, u32 ba
 	return has;
 }
 
-/* Returns true if a socket can be bound to the address: an interface has it, and not tentatively. */
+/* Returns true if a socket can be bound to the address: an interface has it, not tentatively. */
 bool verbs_addr_usable(struct net *net, const struct sockaddr_storage *ss)
 {
 	if (ss->ss_family == AF_INET)

@@ -25,7 +25,7 @@ static int asan_is_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)size;
 	(void)arg;
-	return strstr(info->dlpi_name, "/ulib-asan/") != NULL;
+	return !!strstr(info->dlpi_name, "/ulib-asan/");
 }
 
 __attribute__((constructor)) static void asan_begin(void)

@@ -33,36 +33,6 @@ static int is_local(const char *addr)
 	return found;
 }
 
-static void add_addr(struct adapter *a, const char *addr)
-{
-	unsigned int i;
-	void *bigger;
-
-	for (i = 0; i < a->naddrs; i++)
-		if (!strcmp(a->addrs[i], addr))
-			return;
-	bigger = reallocarray(a->addrs, a->naddrs + 1, sizeof(*a->addrs));
-	if (!bigger)
-		tool_die("no memory");
-	a->addrs = bigger;
-	strcpy(a->addrs[a->naddrs++], addr);
-}
-
-/* Find all addresses.  An older driver has only the one of DAT_IOC_IA_QUERY. */
-static void find_addrs(int fd, struct adapter *a)
-{
-	struct dat_ia_addr arg = { .size = sizeof(arg) };
-	char text[INFO_ADDR_SIZE];
-
-	a->naddrs = 0;
-	if (a->addr[0])
-		add_addr(a, a->addr);
-	while (!du_ioctl(fd, DAT_IOC_IA_ADDR, &arg)) {
-		text_address(arg.addr, text);
-		add_addr(a, text);
-	}
-}
-
 static int query(int fd, struct adapter *a)
 {
 	struct dat_ia_open open = { .size = sizeof(open) };
@@ -90,8 +60,6 @@ void adapter_query(struct adapter *a)
 		text_address(a->query.addr, a->addr);
 	if (!is_local(a->addr))
 		a->addr[0] = '\0';
-	if (!a->err)
-		find_addrs(fd, a);
 	close(fd);
 }
 
@@ -153,6 +121,56 @@ const char *adapter_state(const struct adapter *a)
 	return a->addr[0] ? "active" : "no-address";
 }
 
+/*
+ * struct addrs - the IP addresses at which an adapter can be reached
+ * @text: addresses, allocated
+ * @n: number of @text
+ */
+struct addrs {
+	char		(*text)[INFO_ADDR_SIZE];
+	unsigned int	n;
+};
+
+static void addrs_add(struct addrs *list, const char *addr)
+{
+	unsigned int i;
+	void *bigger;
+
+	for (i = 0; i < list->n; i++)
+		if (!strcmp(list->text[i], addr))
+			return;
+	bigger = reallocarray(list->text, list->n + 1, sizeof(*list->text));
+	if (!bigger)
+		tool_die("no memory");
+	list->text = bigger;
+	strcpy(list->text[list->n++], addr);
+}
+
+/*
+ * Find the addresses of an adapter, the one that represents it first.  An older driver has no
+ * DAT_IOC_IA_ADDR.  The caller frees @list->text.
+ */
+static void addrs_find(const struct adapter *a, struct addrs *list)
+{
+	struct dat_ia_addr arg = { .size = sizeof(arg) };
+	int fd = du_dev_open(DU_DEV_DAT, 1);
+	struct adapter same = *a;
+	char text[INFO_ADDR_SIZE];
+
+	memset(list, 0, sizeof(*list));
+	if (a->addr[0])
+		addrs_add(list, a->addr);
+	if (fd < 0)
+		return;
+	if (!query(fd, &same)) {
+		while (!du_ioctl(fd, DAT_IOC_IA_ADDR, &arg)) {
+			text_address(arg.addr, text);
+			addrs_add(list, text);
+		}
+	}
+	close(fd);
+}
+
 static const char *transport(const struct dat_ia_query *q)
 {
 	char layer[32];
@@ -167,15 +185,17 @@ static const char *transport(const struct dat_ia_query *q)
 void adapter_text(const struct adapter *a)
 {
 	const struct dat_ia_query *q = &a->query;
+	struct addrs list;
 	unsigned int i;
 
 	printf("  state     %s\n", adapter_state(a));
 	if (a->err)
 		return;
-	printf("  address   %s\n", a->addr[0] ? a->addr : "none");
-	for (i = 0; i < a->naddrs; i++)
-		if (strcmp(a->addrs[i], a->addr))
-			printf("            %s\n", a->addrs[i]);
+	addrs_find(a, &list);
+	printf("  address   %s\n", list.n ? list.text[0] : "none");
+	for (i = 1; i < list.n; i++)
+		printf("            %s\n", list.text[i]);
+	free(list.text);
 	text_print(stdout, "  device    %s port %u\n", q->device, q->port);
 	printf("  vendor    %#x, part %#x, hardware %#x\n", q->vendor_id, q->vendor_part_id,
 	       q->hw_ver);
@@ -187,6 +207,7 @@ void adapter_text(const struct adapter *a)
 void adapter_json(const struct adapter *a)
 {
 	const struct dat_ia_query *q = &a->query;
+	struct addrs list;
 	unsigned int i;
 
 	json_str("state", adapter_state(a));
@@ -194,10 +215,12 @@ void adapter_json(const struct adapter *a)
 		return;
 	json_bool("active", a->active);
 	json_str("address", a->addr);
+	addrs_find(a, &list);
 	json_open("addresses", '[');
-	for (i = 0; i < a->naddrs; i++)
-		json_str(NULL, a->addrs[i]);
+	for (i = 0; i < list.n; i++)
+		json_str(NULL, list.text[i]);
 	json_close(']');
+	free(list.text);
 	json_str("device", (const char *)q->device);
 	json_num("port", q->port);
 	json_num("vendor_id", q->vendor_id);

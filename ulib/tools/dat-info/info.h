@@ -55,8 +55,6 @@ void json_null(const char *key);
  * @err: errno of the open; @query is valid only if @err is 0
  * @query: limits and identity of the adapter
  * @addr: IP address that represents the adapter; empty if the host has no address on the port
- * @addrs: all IP addresses at which the adapter can be reached
- * @naddrs: number of @addrs
  */
 struct adapter {
 	char			name[DAT_NAME_SIZE];
@@ -64,8 +62,6 @@ struct adapter {
 	int			err;
 	struct dat_ia_query	query;
 	char			addr[INFO_ADDR_SIZE];
-	char			(*addrs)[INFO_ADDR_SIZE];
-	unsigned int		naddrs;
 };
 
 /*
