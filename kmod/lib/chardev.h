@@ -2,7 +2,8 @@
 /* Copyright (c) The dat authors */
 /*
  * The character devices /dev/dat and /dev/rsm.  Both have the file operations of lib/chardev.c and
- * the ioctl dispatcher of lib/ioctl.c.  Each has its table of ioctls and the operations below.
+ * the ioctl dispatcher of lib/ioctl.c.  Each device has its own table of ioctls and its own struct
+ * dat_chardev_ops.
  */
 #ifndef _DAT_CHARDEV_H
 #define _DAT_CHARDEV_H
@@ -23,12 +24,14 @@ struct dat_devfile;
 /**
  * struct dat_ucmd - an ioctl call
  * @file: open file that the caller used
- * @bound: IA or RSM context of @file, set by ops->run; NULL if the operation needs none
+ * @bound: IA or RSM context of @file, set by ops->run or by the operation that opens the IA; NULL
+ *	if the operation needs none
  * @arg: kernel copy of the argument
  * @ubuf: argument in user memory
  * @size: number of bytes of the argument that the caller passed, at most the size of @arg
- * @made: object that the operation has created, for dat_ioctl_op.finish; reference held
- * @made_file: file that the operation has created for a reserved descriptor; reference held
+ * @made: object that the operation has created, with a reference, or other structure that
+ *	dat_ioctl_op.finish needs
+ * @made_file: file that the operation has created for a reserved descriptor, with a reference
  */
 struct dat_ucmd {
 	struct dat_devfile	*file;
@@ -53,7 +56,7 @@ struct dat_ucmd {
  *	0.  Every caller passes at least the size of version 1.
  * @need: requirement that ops->run of the device checks
  * @answers: flag: the operation has results, which are copied to user memory
- * @changes: flag: @finish cannot undo the operation if the copy of the results fails, so the
+ * @changes: flag: the operation cannot be undone if the copy of the results fails, so the
  *	dispatcher checks before the operation that the results can be copied
  *
  * Between @fn and @finish, the results are copied to user memory without a lock, because a process
@@ -70,7 +73,7 @@ struct dat_ioctl_op {
 	bool	changes;
 };
 
-/* Initializers of struct dat_ioctl_op, for an argument of type struct dat_@name */
+/* Initializers for an argument of type struct dat_@name; @last: last field in ABI version 1. */
 #define DAT_IOCTL_ARG(name)						\
 	.size = sizeof(struct dat_##name) +				\
 		BUILD_BUG_ON_ZERO(sizeof(struct dat_##name) > DAT_UCMD_ARG_ROOM)
@@ -82,15 +85,16 @@ struct dat_ioctl_op {
  * @ioctls: table of ioctls, by number
  * @nr_ioctls: number of @ioctls
  * @file_size: size of the device's structure for an open file, which begins with struct dat_devfile
- * @tells_strangers: flag: the argument of an ioctl tells another process than the opener that the
- *	process may not use the file, so @run checks that.  If not set, the ioctl fails with -EPERM.
+ * @tells_strangers: flag: @run refuses a process other than the opener, and reports the refusal in
+ *	the argument of the ioctl.  If the flag is not set, the dispatcher fails such an ioctl with
+ *	-EPERM.
  * @poller: operations on the queues of an open file
  * @open: initialize the device's part of an open file, which the caller has zeroed
  * @release: free the device's part of an open file
  * @bound: return the IA or RSM context of an open file, or NULL before the file has one
  * @run: check op->need, then call op->fn.  Return 0, a negative errno, or a positive errno if the
  *	argument has results that tell the caller why the call failed.
- * @mmap: map pages; the caller's address space is that of the open file
+ * @mmap: map pages; the current process is the one that opened the file
  * @show: write the lines of fdinfo
  */
 struct dat_chardev_ops {
@@ -143,13 +147,13 @@ struct dat_devfile {
 	const struct dat_chardev_ops	*ops;
 	/*
 	 * Address space of the process that opened the file.  Other processes cannot use the file,
-	 * because ioctl arguments have addresses of @mm.
+	 * because ioctl arguments contain addresses in @mm.
 	 */
 	struct mm_struct		*mm;
 	struct net			*net;	/* network namespace of the opener */
 	struct inode			*inode;	/* inode from dat_mapping_alloc() */
 	u64				number;	/* number that DAT_IOC_ABI returns */
-	struct dat_poller		poller;	/* runs if the process has enabled it */
+	struct dat_poller		poller;	/* disabled until the process enables it */
 };
 
 static inline bool dat_devfile_is_mine(const struct dat_devfile *file)

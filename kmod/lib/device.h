@@ -20,9 +20,9 @@
 #define DAT_ARG_LIMIT	4096	/* maximum size of an ioctl argument in bytes */
 
 /*
- * Allocates an anonymous inode.  Its i_mapping becomes the mapping of one open file, so that a zap
- * or an munmap() does not contend with other open files for the lock of the mapping.  Returns the
- * inode, which the caller releases with iput(), or an ERR_PTR.
+ * Allocates an anonymous inode, whose i_mapping becomes the mapping of one open file.  A zap or an
+ * munmap() then does not contend with other open files for the lock of a common mapping.  May
+ * sleep.  Returns the inode, which the caller releases with iput(), or an ERR_PTR.
  */
 struct inode *dat_mapping_alloc(void);
 
@@ -36,7 +36,7 @@ int dat_sleep(u64 deadline_ns);
 
 unsigned int dat_payers(const struct cred *cred, kuid_t uids[DAT_MAX_PAYERS]);
 
-/* Returns a number for an open file, not 0; random, so it reveals nothing about other files. */
+/* Returns a random number other than 0, which identifies an open file and tells nothing else. */
 static inline u64 dat_file_number(void)
 {
 	return get_random_u64() | 1;
@@ -46,15 +46,15 @@ static inline u64 dat_file_number(void)
 long dat_ioctl_abi(u64 number, void __user *ubuf);
 
 /*
- * Checks the entry size that a process passes.  @min_size: size of an entry in ABI version 1.
- * Fails with -EINVAL if @entry_size is less than @min_size; with -E2BIG if @entry_size is more than
- * DAT_ARG_LIMIT.
+ * Checks the size of an array entry, which a process has passed.  @min_size: size of an entry in
+ * ABI version 1.  Fails with -EINVAL if @entry_size is less than @min_size, and with -E2BIG if
+ * @entry_size is more than DAT_ARG_LIMIT.
  */
 static inline int dat_check_entry_size(u32 entry_size, u32 min_size)
 {
 	if (entry_size < min_size)
 		return -EINVAL;
-	/* The copy checks that all excess bytes of an entry are zero: limit the time. */
+	/* Limit the time of the copy, which checks that all excess bytes of an entry are zero. */
 	return entry_size > DAT_ARG_LIMIT ? -E2BIG : 0;
 }
 
@@ -63,8 +63,9 @@ int dat_copy_entries_to(u64 to, u32 entry_size, const void *from, u32 size, u32 
 
 /*
  * Copies an array from user memory.  The caller has limited @count, and has checked @entry_size
- * with dat_check_entry_size().  Bytes of @to beyond @entry_size are zeroed.  May sleep.  Fails with
- * -EFAULT, or with -E2BIG if an entry has nonzero bytes beyond @size: unknown fields.
+ * with dat_check_entry_size().  If @entry_size is less than @size, the function zeroes the rest of
+ * each entry of @to.  May sleep.  Fails with -EFAULT, or with -E2BIG if a user entry has nonzero
+ * bytes beyond @size, which belong to unknown fields.
  */
 static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_size, u32 count)
 {
@@ -76,8 +77,8 @@ static inline int dat_copy_array_from(void *to, u32 size, u64 from, u32 entry_si
 
 /*
  * Copies an array to user memory.  The caller has checked @entry_size with dat_check_entry_size().
- * Bytes of a user entry beyond @size are zeroed; bytes of a kernel entry beyond @entry_size are
- * left out.  May sleep.  Fails with -EFAULT.
+ * The function zeroes the bytes of a user entry beyond @size, and leaves out the bytes of a kernel
+ * entry beyond @entry_size.  May sleep.  Fails with -EFAULT.
  */
 static inline int dat_copy_array_to(u64 to, u32 entry_size, const void *from, u32 size, u32 count)
 {
@@ -87,8 +88,9 @@ static inline int dat_copy_array_to(u64 to, u32 entry_size, const void *from, u3
 }
 
 /*
- * Converts a deadline on CLOCK_MONOTONIC of the caller's time namespace to the host's clock; 0 and
- * DAT_WAIT_FOREVER stay as they are.  Older kernels do not export timens_ktime_to_host().
+ * Converts a deadline on CLOCK_MONOTONIC from the caller's time namespace to the host's clock.
+ * Returns 0 and DAT_WAIT_FOREVER unchanged.  Does not use timens_ktime_to_host(), which older
+ * kernels do not export.
  */
 static inline u64 dat_deadline_to_host(u64 deadline_ns)
 {

@@ -59,7 +59,7 @@ static const struct dat_ioctl_op *ioctl_find(const struct dat_ioctl_op *ops, uns
 
 /*
  * Copies the argument of an ioctl.  The first member of the argument is a u32 with the size that
- * the caller has passed.  Bytes of @arg beyond that size are zeroed.
+ * the caller has passed.  The function zeroes the bytes of @arg beyond that size.
  *
  * Returns 0; -EFAULT; -EINVAL if the caller passed less than the size of ABI version 1; -E2BIG if
  * the caller set fields that the driver does not know, or passed more than DAT_ARG_LIMIT bytes.
@@ -117,7 +117,7 @@ static int ioctl_struct(struct dat_devfile *file, const struct dat_ioctl_op *op,
 	return ioctl_call(&ucmd, op, run);
 }
 
-/* Performs DAT_IOC_ABI.  @number: number of the open file. */
+/* Performs DAT_IOC_ABI on the open file that has the number @number. */
 long dat_ioctl_abi(u64 number, void __user *ubuf)
 {
 	static const struct dat_ioctl_op op = {
@@ -166,7 +166,7 @@ long dat_devfile_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_devfile_ioctl);
 
-/* For 32-bit processes.  The argument is a 32-bit address, or a number that needs no conversion. */
+/* Ioctl of a 32-bit process.  @arg: 32-bit address, or a number that needs no conversion. */
 long dat_devfile_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	return ioctl_dispatch(filp, cmd, arg, true);

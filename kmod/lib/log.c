@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* The kernel's log. */
+/* Module parameter for the lines in the kernel's log. */
 #include <linux/module.h>
 
 #include "compat.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * Lines in the kernel's log.  The driver logs facts that an administrator needs, and that otherwise
- * only an event reports, to a process or to a peer.
+ * Lines in the kernel's log.  The driver logs facts that an administrator needs.  Without the log,
+ * only an event would report such a fact, to one process or one peer.
  */
 #ifndef _DAT_LOG_H
 #define _DAT_LOG_H
@@ -14,9 +14,9 @@
 extern bool dat_log_all;
 
 /*
- * Logs a line.  Each place that logs has one limit for all peers and processes, so that many of
- * them cannot fill the log, either.  The kernel adds a line with the number of lines that it has
- * left out.
+ * Logs a line.  Each caller of the macro has one rate limit for all peers and processes together,
+ * so that a large number of peers cannot fill the log.  The kernel logs how many lines were left
+ * out.
  */
 #define dat_log(fmt, ...) do {						\
 	static DEFINE_RATELIMIT_STATE(_limit, 60 * HZ, 10);		\

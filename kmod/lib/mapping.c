@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* Allocates an address_space for each open file of the driver's devices. */
+/* Inodes that give each open file of the driver's devices its own address_space. */
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/mount.h>
@@ -18,7 +18,7 @@ static int mapping_fs_init(struct fs_context *fc)
 	return init_pseudo(fc, MAPPING_FS_MAGIC) ? 0 : -ENOMEM;
 }
 
-/* Without .owner: kern_mount() would hold a reference to this module, which could never unload. */
+/* No .owner: kern_mount() would hold a reference to this module, which could then never unload. */
 static struct file_system_type mapping_fs = {
 	.name			= "dat",
 	.init_fs_context	= mapping_fs_init,

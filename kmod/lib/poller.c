@@ -8,10 +8,10 @@
  * The thread stays inside DAT_IOC_POLLER_RUN.  So the kernel limits, accounts, schedules, freezes
  * and kills the thread like any other thread of the process.
  *
- * While the thread polls, ops->watch() has set a flag, which the code of a queue reads under the
- * lock of the queue.  Only the poller thread changes the flag.  While the flag is set, queues that
- * need no kick are left unarmed.  When the thread clears the flag, it processes every queue once,
- * which arms the queue.
+ * ops->watch() sets a flag while the thread polls.  Only the poller thread changes the flag.  The
+ * code of a queue reads the flag under the lock of the queue, and does not ask for kicks while the
+ * flag is set.  When ops->watch() clears the flag, ops->watch() also processes every queue once, so
+ * that each queue asks for kicks again.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -24,7 +24,7 @@
 #include "compat.h"
 #include "lib/poller.h"
 
-/* Returns 0 if the poller goes on, 1 if it was disabled, or the errno of dat_poller_run(). */
+/* Returns 0 to go on, 1 if the poller was disabled, or the error that dat_poller_run() returns. */
 static int poller_over(const struct dat_poller *p)
 {
 	if (!READ_ONCE(p->idle_us))
@@ -36,6 +36,7 @@ static int poller_over(const struct dat_poller *p)
 
 static void poller_park(struct dat_poller *p)
 {
+	/* Set @parked before watch() makes the queues ask for kicks: a kick clears @parked. */
 	WRITE_ONCE(p->parked, true);
 	p->ops->watch(p, false);
 	wait_event_interruptible(p->wq, !READ_ONCE(p->parked) || poller_over(p));
@@ -97,8 +98,8 @@ EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_init);
  *
  * Context: process.  The caller holds no lock that the poller's operations take.
  * Return: 0 if the poller was disabled; -EBUSY if another thread runs the poller; -ENODEV if the
- * device is gone; -ERESTARTNOHAND after a signal, so that the call restarts unless a signal handler
- * runs.
+ * device is gone; -ERESTARTNOHAND after a signal, so that the system call restarts unless a signal
+ * handler runs.
  */
 int dat_poller_run(struct dat_poller *p)
 {
@@ -134,7 +135,7 @@ void dat_poller_wake(struct dat_poller *p)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_wake);
 
-/* Writes a line to fdinfo if a thread runs the poller. */
+/* Writes a line to fdinfo if a thread runs the poller.  @awake: the thread is not parked. */
 void dat_poller_show(struct seq_file *m, struct dat_poller *p, bool awake)
 {
 	mutex_lock(&p->lock);

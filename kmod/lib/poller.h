@@ -30,9 +30,9 @@ struct dat_poller_ops {
 struct dat_poller {
 	const struct dat_poller_ops	*ops;
 	struct mutex			lock;		/* lock of @task; innermost */
-	struct task_struct		*task;		/* thread in dat_poller_run() */
+	struct task_struct		*task;		/* thread in dat_poller_run(), or NULL */
 	wait_queue_head_t		wq;		/* the parked thread sleeps here */
-	bool				parked;		/* set by the thread, cleared by a kick */
+	bool				parked;		/* set by the thread; a wake-up clears it */
 	u32				idle_us;	/* idle time before parking; 0: disabled */
 };
 
@@ -43,8 +43,9 @@ void dat_poller_wake(struct dat_poller *p);
 void dat_poller_show(struct seq_file *m, struct dat_poller *p, bool awake);
 
 /*
- * Wakes a parked poller after a kick, because more posts may follow.  The caller itself processes
- * the queue, so no entry is lost if this function does not see that the poller is about to park.
+ * Wakes a parked poller, because the process has kicked a queue and more posts may follow.  The
+ * caller itself processes the queue, so no entry is lost if this function does not see that the
+ * poller is about to park.
  */
 static inline void dat_poller_unpark(struct dat_poller *p)
 {

@@ -57,7 +57,7 @@ int dat_region_map(struct vm_area_struct *vma, struct dat_region *r)
 {
 	unsigned long n = r->npages, clear = VM_MAYEXEC;
 
-	/* Do not check VM_SHARED: mmap() clears it if the file is open for reading only. */
+	/* Do not check VM_SHARED, which mmap() clears if the file is open for reading only. */
 	if (!(vma->vm_flags & VM_MAYSHARE) || vma_pages(vma) != n)
 		return -EINVAL;
 	if (!r->writable && vma->vm_flags & VM_WRITE)

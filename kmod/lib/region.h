@@ -10,13 +10,13 @@
 struct dat_region {
 	struct page	**pages;
 	unsigned int	npages;
-	void		*va;		/* the kernel's mapping */
+	void		*va;		/* kernel address of the pages */
 	bool		writable;	/* a process may map the region for writing */
 };
 
 /*
  * Allocates zeroed pages for @r, which the caller has zeroed.  The pages are charged to the
- * caller's memory cgroup.  May sleep.
+ * caller's memory cgroup.  May sleep.  Fails with -ENOMEM.
  */
 int dat_region_alloc(struct dat_region *r, size_t size, bool writable);
 
@@ -25,12 +25,12 @@ void dat_region_free(struct dat_region *r);
 
 /*
  * Maps all pages of @r into a process.  Context: mmap_lock held.  Fails with -EINVAL if @vma is
- * private or its length differs from that of @r; with -EPERM if @vma is executable, or if @vma is
- * writable and @r is not.
+ * private or differs from @r in length; with -EPERM if @vma is executable, or if @vma is writable
+ * and @r is not.
  */
 int dat_region_map(struct vm_area_struct *vma, struct dat_region *r);
 
-/* Low bits of an mmap() offset in pages that hold the kind of region; the others hold the id. */
+/* Number of low bits of a page offset that hold the kind of region; the other bits hold the id. */
 #define DAT_REGION_KIND_BITS	8
 
 static inline u64 dat_mmap_place(u32 id, unsigned int kind)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * Tables of state machines.  A table is an array of u8 or u16 with one entry for each state.  The
- * entry is a bitmap of the states that may follow.  Each machine has one function that changes its
- * state.  That function asserts the lock of the state and calls dat_state_may().
+ * Tables of state machines.  A table is an array of u8 or u16 with one entry for each state.  An
+ * entry is a bitmap of the states that may follow that state.  Each machine has one function that
+ * changes the state.  That function asserts the lock of the state and calls dat_state_may().
  */
 #ifndef _DAT_STATE_H
 #define _DAT_STATE_H

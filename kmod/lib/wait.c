@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* How the system calls of both devices sleep while they wait. */
+/* Sleep of the system calls of /dev/dat and /dev/rsm that wait. */
 #include <linux/hrtimer.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
@@ -9,16 +9,17 @@
 #include "lib/device.h"
 
 /*
- * Sleeps once.  The caller has called prepare_to_wait(), and checks its condition in a loop.  The
- * deadline is absolute on CLOCK_MONOTONIC, so the kernel can restart the system call after a stop
- * signal, a debugger or the freezer.  The call fails with EINTR only if a signal handler runs.
- * Returns 0; -ETIMEDOUT; or -ERESTARTNOHAND after a signal.
+ * Sleeps once.  The caller has called prepare_to_wait(), and calls this function in a loop that
+ * checks the condition.  @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER.  An
+ * absolute deadline lets the kernel restart the system call after a stop signal, a debugger or the
+ * freezer.  The system call fails with EINTR only if a signal handler runs.  Returns 0; -ETIMEDOUT
+ * if the deadline has passed; or -ERESTARTNOHAND if a signal is pending.
  */
 int dat_sleep(u64 deadline_ns)
 {
 	ktime_t deadline = ns_to_ktime(min_t(u64, deadline_ns, KTIME_MAX));
 
-	/* Check this before signals: after its deadline a call must not fail with EINTR. */
+	/* Check the deadline before signals: after its deadline a call must not fail with EINTR. */
 	if (deadline_ns != DAT_WAIT_FOREVER && ktime_get_ns() >= deadline_ns)
 		return -ETIMEDOUT;
 	if (signal_pending(current))
