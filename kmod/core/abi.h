@@ -2,7 +2,8 @@
 /* Copyright (c) The dat authors */
 /*
  * Ends of the enumerations (last value + 1) and sets of the known flags in <rdma/dat_ioctl.h> and
- * <rdma/dat_ring.h>.  They change as the ABI grows, so the headers for user space do not have them.
+ * <rdma/dat_ring.h>.  These values change as the ABI grows, so the headers for user space do not
+ * contain them.
  */
 #ifndef _DAT_ABI_H
 #define _DAT_ABI_H

@@ -99,7 +99,7 @@ struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 	return found;
 }
 
-/* Queries an adapter that need not be open.  Fails like dat_dev_find(), without results. */
+/* Queries an adapter, which need not be open.  May sleep.  Fails like dat_dev_find(). */
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 		  struct dat_port *port)
 {
@@ -193,7 +193,8 @@ static void dev_show_ia(struct seq_file *m, const struct dat_ia *ia)
  * that can be opened from @net.
  *
  * Any process may open /dev/dat and read fdinfo, as often as it likes.  So this function does not
- * query ports, because a query may wait for the firmware.  It holds dat_dev_lock only for a search.
+ * query ports, because a query may wait for the firmware.  This function holds dat_dev_lock only
+ * for a search.
  */
 void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
 {
@@ -249,7 +250,7 @@ void dat_dev_detach(struct dat_ia *ia)
 	mutex_unlock(&dat_dev_lock);
 }
 
-/* Ranks an address: IPv4 is 3, IPv6 is 2, link-local IPv6 is 1, and another family is 0. */
+/* Returns 3 for IPv4, 2 for IPv6, 1 for link-local IPv6, and 0 for another family than @family. */
 static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 {
 	if (family && ss->ss_family != family)
@@ -260,9 +261,9 @@ static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 }
 
 /*
- * Sets @best to the address of a locked IA that represents the IA.  @family: AF_UNSPEC, or the
- * family that the address must have.  Fails with -ENETUNREACH if the IA has no such address at
- * present, and sets the family of @best to AF_UNSPEC then.
+ * Sets @best to the address of a locked IA for which addr_rank() is highest.  @family: AF_UNSPEC,
+ * or the family that the address must have.  If the IA has no such address at present, sets the
+ * family of @best to AF_UNSPEC and fails with -ENETUNREACH.
  */
 int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *best)
 {
@@ -331,7 +332,7 @@ void dat_dev_register(struct dat_dev *dev)
 	mutex_unlock(&dat_dev_lock);
 }
 
-/* Detaches the first IA of a device and returns it with a reference, or returns NULL. */
+/* Detaches the first IA of a device.  Returns the IA with a reference, or NULL. */
 static struct dat_ia *dev_first_ia(struct dat_dev *dev)
 {
 	struct dat_ia *ia;

@@ -21,7 +21,7 @@ static inline bool dat_addr_is_link_local(const struct sockaddr_storage *ss)
 	       ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL;
 }
 
-/* Returns false for the wildcard, a multicast or broadcast address, or a mapped IPv4 address. */
+/* Returns false for a wildcard, multicast or broadcast address, or for a mapped IPv4 address. */
 static inline bool dat_addr_is_unicast(const struct sockaddr_storage *ss)
 {
 	const struct sockaddr_in6 *in6 = (const void *)ss;
@@ -54,9 +54,9 @@ static inline bool dat_addr_same(const struct sockaddr_storage *a, const struct 
 }
 
 /*
- * Finds the next address of the port of a locked IA, beginning with number *@nr, which is 0 in the
- * first call.  Sets *@nr for the next call.  @only: address to look for; family AF_UNSPEC: each
- * address.  May find an address several times.  Returns false if there is no further address.
+ * Finds the next address of the port of a locked IA.  @nr: 0 in the first call; updated for the
+ * next call.  @only: address to look for; family AF_UNSPEC: each address.  May find an address
+ * several times.  Returns false if there is no further address.
  */
 static inline bool dat_dev_next_addr(const struct dat_ia *ia, const struct sockaddr_storage *only,
 				     u32 *nr, struct sockaddr_storage *ss)
@@ -95,7 +95,8 @@ static inline void dat_addr_set_port(struct sockaddr_storage *ss, u16 port)
 
 /*
  * Returns the rdma_cm port for a connection qualifier.  A qualifier above 65535 maps to a port from
- * 33534 to 65534, as in OFED's uDAPL, so that programs of both can connect to each other.
+ * 33534 to 65534, as in OFED's uDAPL, so that programs of the two implementations can connect to
+ * each other.
  */
 static inline u16 dat_qual_port(u64 qual)
 {

@@ -7,7 +7,7 @@
 #include "core/mem/lmr.h"
 #include "lib/device.h"
 
-#define CLOSES	64	/* largest number of teardowns at the same time */
+#define CLOSES	64	/* largest number of teardowns that run at the same time */
 
 struct workqueue_struct *dat_wq, *dat_close_wq;
 

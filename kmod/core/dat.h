@@ -21,7 +21,7 @@
  *
  * References.  A child holds a kref on each parent.  obj->users counts the uses of an object, for
  * example the EPs that use an EVD.  DAT forbids a free while the count is above 0.  The count is -1
- * once a free has succeeded.
+ * once a free has begun.
  *
  * The teardown of an object has two steps.  shutdown() releases all device resources that the
  * object holds.  shutdown() is idempotent, because a free, the close of the IA and the removal of
@@ -31,11 +31,12 @@
  * Locks, outer to inner:
  *
  *   dat_dev_lock          mutex; list of devices, list of IAs of a device
- *   ia->sem               read: a call that uses the device; write: shutting down
+ *   ia->sem               read: a call that uses the device; write: a shutdown
  *   cr_make_lock          mutex of the kernel face: creation of the EP of a request
  *   kdat_ep->modify       mutex of the kernel face: one modification of an EP at a time
  *   kdat_lmr->lock        mutex of the kernel face: parameters of an LMR
  *   dat_file->lock        mutex of the user face: doorbell bits; taken before mmap_lock
+ *   dat_file->kicking     mutex of the user face: a kick over iWARP
  *   ia->resize_lock       mutex; replacements of rings
  *   verbs_pz->reg_lock    mutex of the verbs transport: connection that registers memory
  *   psp->lock             mutex; EVD of a listener
@@ -95,11 +96,12 @@ struct rdmacg_device;
 
 /* An RDMA device.  After dat_dev_register() only @ref, @node, @ias and @ending change. */
 struct dat_dev {
-	struct kref			ref;	/* held by the transport and by each IA */
+	struct kref			ref;	/* held by transport, IAs, closing connections */
 	const struct dat_xport_ops	*ops;
 	/*
-	 * Private data of the transport.  The data is valid until dat_dev_unregister() returns, so
-	 * a thread that has locked an IA of the device with dat_ia_lock_live() may use the data.
+	 * Transport's structure for the device.  The structure is valid until dat_dev_unregister()
+	 * returns, so a thread that has locked an IA of the device with dat_ia_lock_live() may use
+	 * it.
 	 */
 	void				*priv;
 	struct rdmacg_device		*cg;	/* rdma cgroup's device; valid as long as @priv */
@@ -125,15 +127,22 @@ struct dat_ia {
 	struct dat_stats __percpu *stats;	/* counters of the port */
 	struct net		*net;		/* network namespace of the opener */
 	struct list_head	node;		/* entry in dev->ias; dat_dev_lock */
-	/* A call that uses the device holds @sem for reading, a shutdown holds it for writing. */
+	/* A call that uses the device holds @sem for reading; a shutdown holds @sem for writing. */
 	struct rw_semaphore	sem;
-	/* No object may be published any more.  Written under both @sem and xa_lock(&objs). */
+	/*
+	 * The IA is shut down: no object may be published any more.  Written with both @sem and
+	 * xa_lock(&objs) held.
+	 */
 	bool			dead;
-	/* A shutdown waits for @sem, so sleepers that hold @sem must return.  Needs no lock. */
+	/*
+	 * A shutdown waits for @sem, so threads that sleep with @sem held must return.  Accessed
+	 * without a lock.
+	 */
 	bool			closing;
 	/*
 	 * Number of registrations of user memory in progress.  A registration does not hold @sem,
-	 * and none begins after @closing is set.  A shutdown waits for 0, then takes @sem.
+	 * and no registration begins after @closing is set.  A shutdown waits until the number is
+	 * 0, then takes @sem.
 	 */
 	atomic_t		pinning;
 	atomic_t		nconns;		/* number of connections that use an EP of the IA */
@@ -168,11 +177,11 @@ struct dat_obj {
 	enum dat_obj_type	type;
 	u32			id;		/* index in ia->objs */
 	struct kref		ref;		/* the last put frees the memory */
-	atomic_t		users;		/* number of uses; -1: a free has succeeded */
+	atomic_t		users;		/* number of uses; -1: a free has begun */
 	struct dat_ia		*ia;		/* reference held */
 	u64			user_data;	/* dat_eqe.owner of the object's events */
-	bool			published;	/* visible to lookups; stays set after a free */
-	void			*priv;		/* private data of the face */
+	bool			published;	/* was made visible to lookups; never cleared */
+	void			*priv;		/* face's structure for the object */
 	u64			context;	/* value that a kernel consumer has set, or 0 */
 	u32			round;		/* ia->id_rounds at the allocation of @id */
 	struct rdma_cgroup	*cg;		/* cgroup that is charged for the object, or NULL */
@@ -280,8 +289,8 @@ bool dat_obj_type_known(u32 type);
 
 /*
  * Drops a reference; @obj may be NULL.  The last put may sleep: release() of an EVD, an EP or an
- * SRQ takes the mutex pool->lock, and that of an LMR calls kvfree().  An RMR has no release(), so a
- * put under ep->lock is allowed, because the EP keeps the IA.
+ * SRQ takes the mutex pool->lock, and release() of an LMR calls kvfree().  An RMR may be put under
+ * ep->lock: an RMR has no release(), and the EP's reference keeps the IA.
  */
 static inline void dat_obj_put(struct dat_obj *obj)
 {
@@ -290,8 +299,8 @@ static inline void dat_obj_put(struct dat_obj *obj)
 }
 
 /*
- * Returns true once a free of the object has begun.  From then on, no event about the object may be
- * queued.
+ * Returns true once a free of the object has begun.  No event about the object may then be queued
+ * any more.
  */
 static inline bool dat_obj_dying(const struct dat_obj *obj)
 {

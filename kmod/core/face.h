@@ -43,14 +43,14 @@ struct dat_sink {
  * @kernel: flag: the consumers are kernel modules, so no process maps the rings, and no user is
  *	charged for the device's queues except with DAT_EP_CHARGED
  * @handle: return the handle of an object whose obj->priv is set; the handle becomes
- *	obj->user_data; NULL if the face has no handles; @publish, @unpublish and @release are then
- *	NULL as well
+ *	obj->user_data; NULL if the face has no handles.  A face without @handle has no @publish,
+ *	@unpublish and @release.
  * @publish: let lookups find the object by its handle; must not sleep; xa_lock(&ia->objs) held
  * @unpublish: keep lookups from finding the object by its handle
  * @release: free obj->priv of a published object that is being freed
  * @unreserve: end the reservation of an EP that the caller has removed from dat_cr.ep: call
- *	dat_obj_unuse(), and free an EP that the face has made; may sleep; ia->sem held; NULL if
- *	the face never sets dat_cr.ep
+ *	dat_obj_unuse(), and free an EP that the face has made; may sleep; ia->sem held; optional
+ *	for a face that never sets dat_cr.ep
  */
 struct dat_face {
 	const struct dat_sink		*sink;

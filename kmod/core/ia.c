@@ -41,9 +41,9 @@ static void ia_uncharge(struct dat_ia *ia)
 }
 
 /*
- * Takes the name of an adapter apart, which may end in "@" and an IPv4 or IPv6 address.  Sets
- * ia->addr to the address, and @device to the name without the address.  Fails with -ENOENT if no
- * address of an interface is after the "@".
+ * Splits ia->name, which may end in "@" and an IPv4 or IPv6 address.  Sets ia->addr to the address,
+ * and @device to the name without the address.  Fails with -ENOENT if the text after "@" is not an
+ * address that an interface can have.
  */
 static int ia_parse_name(struct dat_ia *ia, char device[DAT_NAME_SIZE])
 {
@@ -64,8 +64,8 @@ static int ia_parse_name(struct dat_ia *ia, char device[DAT_NAME_SIZE])
  * Opens a port as an IA.  @name: name of the adapter, or that name, "@" and the only address that
  * the IA uses.  The adapter need not have the address yet.  @user_data: value of dat_eqe.owner in
  * events about the IA itself.  May sleep.  Returns the IA with a reference.  Fails with an error of
- * dat_dev_find(), with -ENOENT if the text after "@" is no address or the device is being removed,
- * or with -ENOMEM, also if a limit of the rdma cgroup is reached.
+ * dat_dev_find(), with -ENOENT if the text after "@" is not an address or the device is being
+ * removed, or with -ENOMEM, also if a limit of the rdma cgroup is reached.
  */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_face *face,
 			   u64 user_data)
@@ -102,8 +102,9 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	get_net(net);
 
 	/*
-	 * Attach the IA to the device, so that dat_dev_unregister() finds the IA.  The device may
-	 * be removed before the attach or after the attach, so check for both.
+	 * Attach the IA to the device, so that dat_dev_unregister() finds the IA.  If the device is
+	 * removed before the attach, the attach fails; if the device is removed after the attach,
+	 * ia->dead is set.
 	 */
 	ret = -ENOENT;
 	if (!dat_dev_attach(ia->dev, ia))
@@ -151,7 +152,7 @@ void dat_ia_put(struct dat_ia *ia)
 	kref_put(&ia->ref, ia_release);
 }
 
-/* Waits for a running shutdown, and keeps others from running until dat_ia_unlock().  May sleep. */
+/* Waits for a running shutdown, and keeps the IA from being shut down until dat_ia_unlock(). */
 void dat_ia_lock(struct dat_ia *ia)
 {
 	down_read(&ia->sem);
@@ -176,8 +177,9 @@ void dat_ia_unlock(struct dat_ia *ia)
 }
 
 /*
- * Waits until no call holds ia->sem.  No new call can find the IA.  Sets ia->closing, so that a
- * call that sleeps with ia->sem held returns early.  Context: may sleep; ia->sem not held.
+ * Waits until no call holds ia->sem.  The caller ensures that no new call finds the IA.  Sets
+ * ia->closing, so that a call that sleeps with ia->sem held returns early.  Context: may sleep;
+ * ia->sem not held.
  */
 void dat_ia_drain(struct dat_ia *ia)
 {
@@ -233,11 +235,11 @@ static void fault_in(u64 start, u64 length, bool write)
  *
  * A process can make a page fault last arbitrarily long: a FUSE server or another thread of the
  * process (userfaultfd) may serve the fault.  So this function faults in the pages without a lock,
- * and before it increments ia->pinning.  A close or a removal of the device does not wait for these
- * faults, and a fatal signal ends them.
+ * before ia->pinning counts the registration.  A close or a removal of the device does not wait for
+ * these faults, and a fatal signal ends the faults.
  *
  * The registration then finds the pages present.  If the process unmaps the pages before that, the
- * registration itself takes the faults, and only a shutdown waits for them.
+ * registration itself takes the faults, and a shutdown waits for these faults.
  *
  * Context: sleeps.  Return: 0: the caller must call dat_ia_pin_end() after the registration; or
  * -ENODEV if the IA is being closed or its device is being removed.
@@ -247,8 +249,8 @@ int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, u32 priv)
 	fault_in(start, length, priv & (DAT_PRIV_LOCAL_WRITE | DAT_PRIV_REMOTE_WRITE));
 	atomic_inc(&ia->pinning);
 	/*
-	 * Pairs with the barrier in dat_ia_shutdown(): either the shutdown sees the count, or this
-	 * thread sees ia->closing.
+	 * Pairs with the barrier in ia_stop(): either the shutdown sees the count, or this thread
+	 * sees ia->closing.
 	 */
 	smp_mb__after_atomic();
 	if (!READ_ONCE(ia->closing))
@@ -330,7 +332,7 @@ static void ia_begin_shutdown(struct dat_obj *obj)
 
 /*
  * Waits for calls in progress, and lets no call and no connection begin any more.  Begins the
- * teardown of all connections.  Locks ia->sem for writing.
+ * teardown of all connections.  Returns with ia->sem held for writing.
  */
 static void ia_stop(struct dat_ia *ia)
 {
@@ -349,8 +351,8 @@ static void ia_stop(struct dat_ia *ia)
 }
 
 /*
- * Order in which the other objects are shut down.  The end of an EP waits for its connections.
- * Parents follow their children.  EVDs and CNOs hold no device resources.
+ * Order in which the objects that ia_stop() has left are shut down.  The shutdown of an EP waits
+ * for its connections.  Parents follow their children.  EVDs and CNOs hold no device resources.
  */
 static const enum dat_obj_type ia_shutdown_order[] = {
 	DAT_OBJ_EP, DAT_OBJ_SRQ, DAT_OBJ_RMR, DAT_OBJ_LMR, DAT_OBJ_PZ,
@@ -385,8 +387,9 @@ void dat_ia_wake(struct dat_ia *ia)
 
 /*
  * Does what a close can do without waiting for a peer: wakes all waiters, and begins the teardown
- * of all connections.  Returns true while a connection is left; the caller then calls again later.
- * Otherwise dat_ia_close() does not wait for a peer.  Context: ia->sem not held; may sleep.
+ * of all connections.  Returns true while a connection is left; the caller then calls this function
+ * again later.  After a result of false, dat_ia_close() does not wait for a peer.  Context: ia->sem
+ * not held; may sleep.
  */
 bool dat_ia_begin_close(struct dat_ia *ia)
 {

@@ -5,8 +5,9 @@
  *
  * A driver allocates the memory of QPs, CQs and SRQs without __GFP_ACCOUNT, so no memory cgroup is
  * charged.  The core estimates this memory from the lengths of the queues and charges the users
- * that dat_payers() finds for the caller.  A caller with CAP_IPC_LOCK has no limit, and its queues
- * are not counted, so they leave the budgets of others with the same users alone.
+ * that dat_payers() finds for the caller.  A caller with CAP_IPC_LOCK has no limit.  The queues of
+ * such a caller are not counted, so they do not reduce what other processes of the same users may
+ * have.
  *
  * The counters are separate from two counters of the kernel:
  * - user_struct.locked_vm counts the buffers of io_uring and AF_XDP.  The budgets of these buffers
@@ -126,9 +127,9 @@ static int users_charge(const kuid_t *uids, unsigned int n, unsigned long pages,
 
 /*
  * Charges queues to the users that dat_payers() finds for the current process, unless the process
- * has CAP_IPC_LOCK.  The objective credentials count: an import of RSM connects with credentials of
- * the kernel.  May sleep.  Fails with -ENOMEM if the queues of a user would exceed both
- * RLIMIT_MEMLOCK and the parameter queue_memory.
+ * has CAP_IPC_LOCK.  Uses the objective credentials, because RSM connects an import with
+ * credentials of the kernel.  May sleep.  Fails with -ENOMEM if the queues of a user would exceed
+ * both RLIMIT_MEMLOCK and the parameter queue_memory.
  */
 int dat_locked_charge(struct dat_locked *l, u64 bytes)
 {
@@ -137,7 +138,7 @@ int dat_locked_charge(struct dat_locked *l, u64 bytes)
 	unsigned int n;
 	int ret;
 
-	/* Each connect asks, so a security module must not log each refusal. */
+	/* Each connect checks this, so a security module must not log each refusal. */
 	if (has_capability_noaudit(current, CAP_IPC_LOCK))
 		return 0;
 	n = dat_payers(current_real_cred(), uids);
@@ -150,8 +151,8 @@ int dat_locked_charge(struct dat_locked *l, u64 bytes)
 }
 
 /*
- * Undoes dat_locked_charge().  @l may hold no charge, and holds none on return.  Context: process,
- * because the lock of locked_users does not disable softirqs.
+ * Undoes dat_locked_charge().  @l may have no charge, and has no charge on return.  Context:
+ * process, because the lock of locked_users does not disable softirqs.
  */
 void dat_locked_uncharge(struct dat_locked *l)
 {

@@ -16,7 +16,7 @@ struct dat_ia;
 
 /* Charge of queues to users. */
 struct dat_locked {
-	const struct cred	*cred;	/* argument of dat_payers(), reference; NULL: no charge */
+	const struct cred	*cred;	/* for dat_payers(), reference held; NULL: no charge */
 	unsigned long		pages;	/* charge of each payer */
 };
 

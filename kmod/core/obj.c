@@ -47,7 +47,7 @@ static int obj_charge(struct dat_obj *obj)
 	return 0;
 }
 
-/* Must be called before the device is removed, because the device's cgroup pools are then freed. */
+/* Ends the charge.  Must run before the device is removed: a removal frees the cgroups' pools. */
 static void obj_uncharge(struct dat_obj *obj)
 {
 #ifdef CONFIG_CGROUP_RDMA
@@ -61,7 +61,7 @@ static void obj_uncharge(struct dat_obj *obj)
 
 /*
  * Sets the value of dat_eqe.owner in the object's events.  If the face has handles, the value is
- * the handle, and @user_data points to the face's private data of the object.
+ * the handle instead, and @user_data points to the face's structure for the object.
  */
 static void obj_name(struct dat_obj *obj, u64 user_data)
 {
@@ -79,7 +79,8 @@ static void obj_name(struct dat_obj *obj, u64 user_data)
  * @ia: interface adapter to which the object belongs
  * @type: enum dat_obj_type
  * @user_data: value of dat_eqe.owner in the object's events.  For a face with handles: pointer to
- *	the face's private data, which the object owns after dat_obj_publish().
+ *	the face's structure for the object, which the object owns after a successful
+ *	dat_obj_publish().
  * @gfp: flags for all allocations
  *
  * Return: the object, which the caller passes to dat_obj_publish() or dat_obj_abort(); or

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * The addresses of a connection, endpoint traits, and the gate of a listener; also for dat_rsm.ko.
+ * Addresses of a connection, traits of an endpoint, and the gate of a listener.  dat_rsm.ko uses
+ * this header as well.
  */
 #ifndef _DAT_PEER_H
 #define _DAT_PEER_H
@@ -29,7 +30,7 @@ struct dat_path {
  *	dat_ep_allow_peer() is called
  * @DAT_EP_STRANGER: the peer is not authenticated yet; until dat_ep_allow_peer() is called, a
  *	teardown does not wait for a CM event that ends the handshake
- * @DAT_EP_KERNEL_PORT: the EP connects from a privileged port, so the peer knows that no
+ * @DAT_EP_KERNEL_PORT: the EP connects from a privileged rdma_cm port, which tells the peer that no
  *	unprivileged process has sent the request; the caller's credentials must include
  *	CAP_NET_BIND_SERVICE
  * @DAT_EP_CHARGED: the queues of the EP's connections are charged to the users of the process that
@@ -42,14 +43,16 @@ enum dat_ep_trait {
 	DAT_EP_CHARGED		= 8,
 };
 
-/* First port of DAT_EP_KERNEL_PORT; the last is PROT_SOCK - 1.  Lower ports are for services. */
+/* DAT_EP_KERNEL_PORT uses ports from here to PROT_SOCK - 1; lower ports are for services. */
 #define DAT_FIRST_PORT	512
 
 /**
- * struct dat_gate - limit that a kernel consumer sets to the requests at its listeners
- * @enter: admit a request from the address and port @remote: return a number, the place of the
- *	request, or return a negative errno if the request must be refused; must not sleep
- * @leave: release the place of a request for which no CR was created; must not sleep
+ * struct dat_gate - limit that a kernel consumer sets on the connection requests at its listeners
+ * @enter: count a request from the address and port @remote, and return a number (0 or more) that
+ *	tells @leave what was counted; or return a negative errno if the request must be refused;
+ *	must not sleep
+ * @leave: undo @enter for a request for which no CR was created; @place: number that @enter has
+ *	returned; must not sleep
  * @arg: argument of both functions
  *
  * Both functions run in the CM's handler, which serves all connections of the host.

@@ -3,7 +3,7 @@
 /* Counters of an adapter: one set per CPU, summed when they are read. */
 #include "core/stats.h"
 
-/* Names in fdinfo, where they are ABI; see Documentation/uapi.rst. */
+/* Names of the counters in fdinfo, which are ABI; see Documentation/uapi.rst. */
 static const char *const stat_names[DAT_NR_STATS] = {
 	[DAT_STAT_REQUESTS]	= "requests",
 	[DAT_STAT_RECEIVES]	= "receives",

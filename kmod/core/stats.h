@@ -2,8 +2,8 @@
 /* Copyright (c) The dat authors */
 /*
  * Counters of an adapter.  The counters of an EP, an SRQ and an EVD are members of the object, and
- * end with the object.  The counters of an adapter include all objects since the device was
- * registered, also those of kernel consumers.
+ * end with the object.  The counters of an adapter cover all objects since the device was
+ * registered, including the objects of kernel consumers.
  */
 #ifndef _DAT_STATS_H
 #define _DAT_STATS_H
@@ -16,12 +16,12 @@
  * enum dat_stat - counters; dat_stats_show() names them
  * @DAT_STAT_REQUESTS: requests that were taken from the send queues
  * @DAT_STAT_RECEIVES: receives that were taken from the receive queues and from the SRQs
- * @DAT_STAT_KICKS: times that a kick or a poller has visited a queue whose doorbell bit was set; a
- *	poller that stops visits all queues, and all these visits count as well
+ * @DAT_STAT_KICKS: visits of queues whose doorbell bit was set, by a kick or a poller; plus all
+ *	visits by a poller that stops, because such a poller visits every queue
  * @DAT_STAT_COMPLETED: completions of requests and receives, failed and flushed ones included
  * @DAT_STAT_FAILED: completions with an error, without flushes
  * @DAT_STAT_FLUSHED: completions of entries that the end of a connection flushed
- * @DAT_STAT_MALFORMED: entries that were malformed, or that the device refused to take
+ * @DAT_STAT_MALFORMED: entries that were malformed or that the device refused
  * @DAT_STAT_EVENTS: events that were queued
  * @DAT_STAT_DROPPED: events that were lost because an EVD was full
  */

@@ -29,7 +29,7 @@ union dat_send_wr;
  * enum dat_quirk - deviations of a device or its driver from the specifications
  * @DAT_QUIRK_CQ_GRACE: the driver may still access a CQ for a moment after ib_destroy_cq()
  * @DAT_QUIRK_NO_LAST_WQE: a QP with an SRQ reports no "last WQE reached" event
- * @DAT_QUIRK_LONG_IS_QP_OP: a receive that is too short for the message completes with a QP
+ * @DAT_QUIRK_LONG_IS_QP_OP: a receive whose buffer is too short for the message completes with a QP
  *	operation error
  * @DAT_QUIRK_UNORDERED: a request may complete before an RDMA read that was posted earlier
  * @DAT_QUIRK_REG_PAGES: IB_WR_REG_MR uses the page size in the request; devices without this flag
@@ -37,8 +37,8 @@ union dat_send_wr;
  * @DAT_QUIRK_MR_SPARE: an MR must be allocated for one page more than the registration has
  * @DAT_QUIRK_REJECT_IS_RESET: the CM reports a peer's reject with the same status as a lost
  *	connection
- * @DAT_QUIRK_REPLAYS: the device executes a request twice if its QP enters the error state between
- *	the completion and the acknowledgment of the request
+ * @DAT_QUIRK_REPLAYS: the device executes a peer's request twice if the QP enters the error state
+ *	between the completion and the acknowledgment of the request
  * @DAT_QUIRK_NO_SOLICITED: a CQ that is armed for solicited messages never notifies
  * @DAT_QUIRK_OPEN_INVALIDATE: a send with invalidate ends any registration that was made by work
  *	request, also one of another protection domain
@@ -58,15 +58,16 @@ enum dat_quirk {
 
 #define DAT_FW_SIZE	32
 
+/* Limits and identity of a device.  A limit is the largest possible value. */
 struct dat_limits {
 	u32	max_qp;
 	u32	max_pd;
 	u32	max_mr;
 	u32	max_srq;	/* 0: SRQs are not supported */
-	u64	max_mr_size;	/* bytes of a registration */
+	u64	max_mr_size;	/* largest registration in bytes */
 	u32	max_dto;	/* entries of a send or receive queue */
 	u32	max_srq_dto;
-	u32	max_recvs;	/* receives of a queue in the device; others wait in the ring */
+	u32	max_recvs;	/* receives of a queue at the device; others wait in the ring */
 	u32	send_sge;	/* segments of a request; each *_sge is at most DAT_MAX_SGE */
 	u32	recv_sge;
 	u32	read_sge;	/* segments of an RDMA read */
@@ -78,8 +79,8 @@ struct dat_limits {
 	u32	vendor_part_id;
 	u32	hw_ver;
 	char	fw[DAT_FW_SIZE];	/* firmware version; may be empty */
-	u32	max_seg;	/* bytes of a scatterlist entry */
-	bool	virt_dma;	/* emulated: the CPU copies, so no cache needs a sync */
+	u32	max_seg;	/* largest scatterlist entry in bytes */
+	bool	virt_dma;	/* the CPU copies instead of DMA: no cache needs a sync */
 };
 
 /* Current properties of a port. */
@@ -100,14 +101,15 @@ struct dat_keys {
  * struct dat_request - a peer's connection request, as a transport reports it
  * @handle: transport's request; dat_cr_create() makes a CR that owns the handle
  * @local: address to which the peer connects
- * @remote: address of the peer.  On RoCE, the transport has refused a request that states another
- *	address than that of its network path; on other fabrics the address of the path is unknown
- * @place: place that the gate of the listener's EVD has returned; set by dat_psp_request()
+ * @remote: address of the peer.  On RoCE, this is the address from which the request came, because
+ *	the transport refuses a request that states another address.  On other fabrics, only the
+ *	request states the address.
+ * @place: number that the gate of the listener's EVD has returned, or 0; set by dat_psp_request()
  * @gone: flag: the peer has given up
  * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
  * @qpn: queue pair number of the peer; 0 with iWARP
- * @pd: private data
+ * @pd: private data from the peer
  * @pd_len: bytes of @pd
  */
 struct dat_request {
@@ -127,8 +129,8 @@ struct dat_request {
 struct dat_handshake {
 	const struct sockaddr_storage	*local;
 	const struct sockaddr_storage	*remote;
-	u32				read_in;	/* negotiated reads of the peer in flight */
-	u32				read_out;	/* negotiated own reads in flight */
+	u32				read_in;	/* negotiated RDMA reads of the peer */
+	u32				read_out;	/* negotiated own RDMA reads */
 	const void			*pd;		/* peer's data; NULL if this end accepts */
 	u32				pd_len;
 };
@@ -144,10 +146,9 @@ struct dat_handshake {
  * @name: write the current name of the device; the name may change between calls
  * @port_visible: return whether a network namespace may use a port
  * @port_query: read the current properties of a port
- * @addr: find the first usable address of a port whose number is at least *@nr, among the addresses
- *	in a network namespace.  Set *@nr to the number of the address.  Return false if there is
- *	none.
- *	The same address may have several numbers.
+ * @addr: find a usable address of a port in a network namespace.  The addresses are numbered; take
+ *	the first address from number *@nr on, and set *@nr to the number of that address.  Return
+ *	false if there is no such address.  The same address may have several numbers.
  * @pz_init: create the transport's protection zone and set pz->dma_key; may sleep
  * @pz_exit: destroy the transport's protection zone; idempotent; allowed without @pz_init
  * @mem_map: map kernel memory for DMA; the DAT_PRIV_* bits give the direction
@@ -166,13 +167,13 @@ struct dat_handshake {
  *	@lmr_build builds puts both into effect
  * @lmr_build: build the transport's request for DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
  * @lmr_exit: end the registration of an LMR; idempotent; allowed without a registration; may sleep
- * @bind_init: prepare a registration for a binding and set its keys; may sleep
+ * @bind_init: prepare a registration for a binding and set the keys of the binding; may sleep
  * @bind_exit: end the registration of a binding; allowed without @bind_init; may sleep
  * @srq_init: create the transport's SRQ; may sleep
  * @srq_exit: destroy the transport's SRQ; idempotent; allowed without @srq_init; may sleep
  * @srq_post: post a buffer to the SRQ; srq->lock held
- * @listen: listen at a port number, or at any free port if the number is 0, at each address of the
- *	port of the IA that psp->addr allows.  Follow these addresses as they come and go.  Call
+ * @listen: listen at an rdma_cm port, or at any free one if the argument is 0, on each address of
+ *	the IA's port that psp->addr allows.  Follow these addresses as they come and go.  Call
  *	dat_psp_bound(), then report connection requests to dat_psp_request().  After an error there
  *	is no listener.
  * @unlisten: stop listening.  Refuse the requests that have no CR yet, and report no more requests.
@@ -185,26 +186,27 @@ struct dat_handshake {
  * @abandon: refuse a request that the consumer has not answered, then release the request
  * @connect: begin to connect from the address of the IA that the route to the peer prefers.  The EP
  *	has claimed the connection.  Do work that grows with the length of the queues in the
- *	caller's thread.  Events may arrive before the call returns.  Return 0, -ENETUNREACH or
- *	-ENOMEM.
+ *	caller's thread.  Events may arrive before the call returns.  Return 0, -ENETUNREACH,
+ *	-EINVAL, -EPERM or -ENOMEM.
  * @accept: accept a request and call dat_conn_accepted().  The EP has claimed the connection.  Undo
  *	the claim with dat_ep_unclaim() before an error is returned.  After an error the caller owns
  *	the request again.
  * @conn_init: initialize the transport's part of a connection
  * @implied_established: data has arrived, which implies that the handshake of an accepted
- *	connection has succeeded: call dat_conn_established(), unless the transport has called it or
- *	the connection is closing; runs in a work item
+ *	connection has succeeded: call dat_conn_established(), unless the transport has called that
+ *	function or the connection is closing; runs in a work item
  * @conn_quiesce: carry out steps of the teardown: disconnect and drain.  Return 0 when all work
  *	requests have completed and no event can arrive.  Return a number of jiffies if a step has
  *	to wait; the core calls again after that time, and the teardown occupies no worker of
  *	dat_close_wq meanwhile.  A step may sleep only for the device, not for a peer or for a time.
- * @conn_unbind: release the local address, the peer and the connection request; idempotent
+ * @conn_unbind: release the CM's part of the connection, with the local address and the connection
+ *	request; idempotent; may sleep
  * @conn_exit: release the remaining resources of a connection that has left its EP.  Call
  *	dat_conn_gone() when no handler of the transport runs any more; @conn_exit may return before
  *	that.
  * @path: read the GIDs and queue pair numbers of a connection; ep->lock held
- * @allow_peer: give the peer read access to memory, and also write access if the argument write is
- *	true; only for a connection accepted with DAT_EP_PEER_WAITS
+ * @allow_peer: give the peer read access to memory, and if the argument write is true, write access
+ *	as well; only for a connection accepted with DAT_EP_PEER_WAITS; may sleep
  * @bind_start: start the registration of a binding, after all earlier requests have completed.
  *	Return 1 if dat_conn_bind_done() will be called, 0 if there is nothing to do, or an error.
  *	ep->lock held.
@@ -215,13 +217,14 @@ struct dat_handshake {
  * @post_recv: post a receive; ep->lock held
  * @take: poll for completions, report them with dat_complete(), call dat_conn_completed(), and
  *	return the number of completions; more may be left; ep->lock held
- * @take_unsolicited: poll for receives of a solicited connection, report them and return their
- *	number, as @take does
+ * @take_unsolicited: poll for receives of a solicited connection, report the receives and return
+ *	the number of receives, as @take does
  * @rearm: schedule a handler that polls for completions until there are none, then arms the CQ;
  *	only for a connection that dat_busy_leave() has removed; ep->lock held
  *
- * The device cannot be removed during a call, because the caller holds dat_dev_lock, or has locked
- * an IA of the device with dat_ia_lock_live().
+ * The device cannot be removed during a call.  The caller holds dat_dev_lock, has locked an IA of
+ * the device with dat_ia_lock_live(), is counted in ia->pinning, or works for an object or a
+ * connection for whose end the removal waits.
  */
 struct dat_xport_ops {
 	size_t	obj_size[DAT_OBJ_LAST];

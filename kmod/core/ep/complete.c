@@ -6,8 +6,8 @@
  * device.
  *
  * Fast path: for a run of successful sends and RDMA operations, or of successful receives,
- * evd->lock is taken once, all events are stored, and the consumer is woken once.  Slow path: each
- * other completion is reported by itself.
+ * evd->lock is taken once, all events are stored, and the consumer is woken once.  Slow path: every
+ * other completion is reported singly.
  */
 #include "core/dat.h"
 #include "core/ep/conn.h"
@@ -181,7 +181,7 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
 	u64 cookie = slot->cookie;
-	/* On a solicited connection the receive CQ decides when to notify, not a single event. */
+	/* On a solicited connection, only notifications of the receive CQ notify the consumer. */
 	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
 	u32 rkey = slot->rkey, len = slot->len;
 	bool good = status == DAT_ST_SUCCESS;
@@ -258,8 +258,8 @@ static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 }
 
 /*
- * Returns the number of completions from @c on that take the fast path together.  All of them are
- * requests, or all of them are receives.
+ * Returns the number of completions from @c on that take the fast path together.  These are either
+ * all requests or all receives.
  */
 static __always_inline u32 fast_run(const struct dat_conn *conn, const struct dat_completion *c,
 				    const struct dat_completion *end)

@@ -65,7 +65,7 @@ static void conn_set_state(struct dat_conn *conn, enum dat_conn_state state)
 
 /*
  * Begins the teardown, unless it has begun.  @closing: next state of an established connection,
- * DAT_CONN_HUNG_UP or DAT_CONN_CLOSING.  @event: DAT_EV_* that reports the end.
+ * DAT_CONN_HUNG_UP or DAT_CONN_CLOSING.  @event: DAT_EV_* that reports the end.  ep->lock is held.
  */
 static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 event)
 {
@@ -141,7 +141,10 @@ void dat_conn_unhold(struct dat_conn *conn)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Reports up to @n receives of conn->early, oldest first.  Returns true if more are left. */
+/*
+ * Reports up to @n receives of conn->early, oldest first.  @flushed: the handshake has failed.
+ * Returns true if more are left.
+ */
 static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 {
 	struct dat_slot *slot, *next;
@@ -161,9 +164,9 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 /*
  * Reports a slice of the receives that completed before ESTABLISHED.  Once none is left, sets
  * conn->live and pumps the queues.  If more are left, early_work calls this function again.  A loop
- * here might not end, if a process posts receives while its peer sends, and rdma_cm has one worker
- * for the host.  Receives that complete meanwhile are added to the end of conn->early, because
- * conn->live is still false.
+ * here might not end while a process posts receives and the peer sends, and would block the worker
+ * of rdma_cm, which serves the whole host.  Receives that complete meanwhile are added to the end
+ * of conn->early, because conn->live is still false.
  */
 static void conn_go_live(struct dat_conn *conn)
 {
@@ -174,8 +177,7 @@ static void conn_go_live(struct dat_conn *conn)
 	}
 	conn->live = true;
 	/*
-	 * A receive that has failed closes the connection, which then must not join the list of the
-	 * EVD.
+	 * A receive that has failed closes the connection, which then must not join evd->solicited.
 	 */
 	if (dat_conn_is_open(conn))
 		dat_solicited_join(conn);
@@ -283,8 +285,8 @@ void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
 
 /*
  * Returns true if the receive queue of the device is full; the EP has no SRQ.  A receive that has
- * completed, or that has failed before it reached the device, does not count, even if it is not
- * reported yet.  ep->lock is held.
+ * completed, or that has failed before it reached the device, does not count, even if the receive
+ * is not reported yet.  ep->lock is held.
  */
 bool dat_conn_rq_full(const struct dat_conn *conn)
 {

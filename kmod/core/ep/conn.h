@@ -28,7 +28,7 @@ struct dat_bind {
 	u8			flags;
 	u32			rmr;		/* id of the RMR; 0 if the request had none */
 	u32			ticket;		/* number that names the prepared binding */
-	struct dat_binding	*taken;		/* binding, owned; NULL if not started or found */
+	struct dat_binding	*taken;		/* binding, owned; NULL: not started or not found */
 };
 
 /* A work request that failed before it reached the device. */
@@ -37,7 +37,7 @@ struct dat_failure {
 	u64		cookie;
 	u8		flags;
 	u8		status;	/* enum dat_dto_status for the event */
-	struct dat_bind	bind;	/* copy of a bind; else @bind.set is false */
+	struct dat_bind	bind;	/* copy of the request if it is a bind; else @bind.set is false */
 	struct dat_lmr	*lmr;	/* LMR of an FMR request, else NULL */
 	u8		op;	/* enum dat_kop of the request, if @lmr is set */
 };
@@ -91,8 +91,8 @@ enum dat_conn_state {
  * @early_work: work that lets the transport report ESTABLISHED, see dat_conn_imply_established(),
  *	and reports the receives in @early that dat_conn_established() has left
  * @bind_work: work that puts the binding of @bind into effect, after its registration
- * @timer: timeout of the handshake: chosen by the consumer that connects, or by the module
- *	parameter accept_timeout
+ * @timer: timeout of the handshake: at the end that connects, the consumer's timeout; at the end
+ *	that accepts, the module parameter accept_timeout
  * @psp: listener whose backlog counts an accepted connection until the handshake ends; reference
  *	held; dat_psp_leave() takes the pointer with xchg() and drops the reference
  * @peer: address of the peer, for the log
@@ -251,7 +251,7 @@ static inline void dat_conn_completed(struct dat_conn *conn)
 	}
 }
 
-/* Returns true if a connection is in a list of connections that threads poll.  ep->lock is held. */
+/* Returns true if threads poll a connection, which is then in a busy.round.  ep->lock is held. */
 static inline bool dat_busy_joined(const struct dat_conn *conn)
 {
 	return conn->busy[0].round || conn->busy[1].round;
@@ -283,7 +283,8 @@ static inline void dat_conn_imply_established(struct dat_conn *conn)
 
 /*
  * Tells the face that a batch of completions begins, in softirq.  The IA may be freed before the
- * batch ends, so this reads only the connection, which exists while handlers of the transport run.
+ * batch ends, so this function reads only the connection, which exists while handlers of the
+ * transport run.
  */
 static __always_inline void dat_complete_begin(const struct dat_conn *conn)
 {

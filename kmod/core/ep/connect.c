@@ -44,7 +44,7 @@ static void conn_start_timer(struct dat_conn *conn, u64 timeout_us)
 /*
  * Undoes the claim and frees the connection, after the transport could not start the connection.
  * Returns @err.  If the connection was closed meanwhile, its teardown frees the connection and
- * reports an event, so this returns 0, and dat_ep_connect() counts as a success.
+ * reports an event, so this function returns 0, and dat_ep_connect() counts as a success.
  */
 static int conn_start_failed(struct dat_conn *conn, int err)
 {
@@ -64,13 +64,14 @@ static int conn_start_failed(struct dat_conn *conn, int err)
  * @timeout_us: microseconds after which the connection ends with DAT_EV_TIMED_OUT; or
  *	DAT_WAIT_FOREVER
  * @qos: 0 or one bit of enum dat_qos_class
- * @pd: private data
+ * @pd: private data for the peer
  * @pd_len: bytes of @pd, at most DAT_MAX_PD_REQUEST
  *
  * Context: may sleep.  Return: 0: one connection event will follow; -ENETUNREACH if the adapter has
  * no address of the family of @dst, if there is no route to @dst, or if @dst is a wildcard,
- * loopback or multicast address; -EINVAL if @qos is invalid; -EISCONN if the EP is not UNCONNECTED;
- * -ENOMEM.
+ * loopback or multicast address; -EINVAL if @qos is invalid; -EPERM if the EP has
+ * DAT_EP_KERNEL_PORT and the caller may not use a privileged port; -EISCONN if the EP is not
+ * UNCONNECTED; -ENODEV if the EP is shut down; -ENOMEM.
  */
 int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
 		   u32 qos, const void *pd, u32 pd_len)
@@ -113,13 +114,14 @@ void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
  * dat_ep_accept() - accept a connection request
  * @ep: endpoint in the state UNCONNECTED
  * @cr: connection request; after a success @cr->request is NULL, and the caller should free @cr
- * @pd: private data
+ * @pd: private data for the peer
  * @pd_len: bytes of @pd, at most DAT_MAX_PD_REPLY
  *
  * After an error @ep and @cr are as before the call.
  *
  * Context: may sleep.  Return: 0: one connection event will follow; -ENOENT if another thread has
- * taken the request; -EISCONN if the EP is not UNCONNECTED; -ENOMEM.
+ * taken the request; -EISCONN if the EP is not UNCONNECTED; -ENODEV if the EP is shut down;
+ * -ENOMEM; or an error of the device.
  */
 int dat_ep_accept(struct dat_ep *ep, struct dat_cr *cr, const void *pd, u32 pd_len)
 {

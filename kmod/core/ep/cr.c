@@ -120,8 +120,9 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 }
 
 /*
- * Rejects a request; the caller frees the CR afterwards.  @pd: NULL for no data; @pd_len: 1 to
- * DAT_MAX_PD_REJECT.  May sleep.
+ * Rejects a request; the caller frees the CR afterwards.  @pd: private data, or NULL; @pd_len:
+ * bytes of @pd, 1 to DAT_MAX_PD_REJECT.  Does nothing if another thread has taken the request.  May
+ * sleep.
  */
 void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len)
 {
@@ -138,7 +139,7 @@ void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len)
 
 /*
  * Returns true if a consumer has rejected without data of its own: @pd is shorter than
- * cr_reject_data, or begins with it.
+ * cr_reject_data, or begins with cr_reject_data.
  */
 bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len)
 {
@@ -150,7 +151,8 @@ bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len)
  * Gives a request back to the CR from which the caller has taken it with xchg().  May sleep.
  *
  * A free of the CR or a shutdown of the IA abandons cr->request.  If one of the two ran while the
- * caller had the request, it found NULL, and this function must abandon the request.
+ * caller had the request, the free or the shutdown found NULL, and this function must abandon the
+ * request.
  *
  * This function writes cr->request, then checks whether the CR is being freed or the IA is dead.
  * The other thread marks the CR or the IA, then reads cr->request.  Each thread has a full barrier
@@ -197,7 +199,7 @@ static int cr_move(struct dat_cr *cr, void *request, struct dat_psp *psp)
  * dat_cr_handoff() - move a request to another public service point
  * @cr: request; after a success the caller must free the CR
  * @conn_qual: qualifier of the other service point, which must listen on the same port of the
- *	device; its owner may be any process or kernel consumer
+ *	device; the owner of that service point may be any process or kernel consumer
  *
  * Context: may sleep; the caller holds no ia->sem, because this function takes the ia->sem of the
  * other service point.  Return: 0; -EADDRNOTAVAIL if there is no such service point, or if that

@@ -204,7 +204,7 @@ err_unuse:
 	return -ENOENT;
 }
 
-/* Readers of the EP's parents hold only ep->lock, so the parents must change under ep->lock. */
+/* Exchanges the EP's parents with @p.  Readers of the parents hold only ep->lock. */
 static void ep_swap_parents(struct dat_ep *ep, struct dat_ep_parents *p)
 {
 	lockdep_assert_held(&ep->lock);
@@ -343,7 +343,7 @@ static int ep_begin_change(struct dat_ep *ep, struct dat_epmove *m)
 }
 
 /*
- * Puts the new ring, parents and attributes into use.  Fails with -EISCONN if the EP was freed
+ * Puts the new ring, parents and attributes into use.  Fails with -EISCONN if the EP was shut down
  * meanwhile.
  */
 static int ep_end_change(struct dat_ep *ep, struct dat_ep_parents *parents,

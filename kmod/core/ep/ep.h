@@ -61,7 +61,7 @@ struct dat_ep {
 	 * the last modification.
 	 */
 	u32			version;
-	struct dat_conn		*conn;		/* connection without a reported end, or NULL */
+	struct dat_conn		*conn;		/* connection whose end is not reported; or NULL */
 	/*
 	 * Equal to @conn while posts of a kernel consumer may bypass the ring, else NULL; see
 	 * dat_queue_update_open().  The poster also checks that the ring is empty and that the
@@ -80,7 +80,10 @@ struct dat_ep {
 	struct sockaddr_storage	remote;
 	u32			read_in;	/* negotiated RDMA reads of the peer in flight */
 	u32			read_out;	/* negotiated own RDMA reads in flight */
-	/* The peer refused the last connect because its listener was full.  Read without @lock. */
+	/*
+	 * The peer refused the last connect because the peer's listener was full.  Read without
+	 * @lock.
+	 */
 	bool			peer_busy;
 	struct dat_epring	next;		/* prepared ring, not in use yet */
 	u32			generation;	/* generation of the ring that was prepared last */

@@ -172,8 +172,8 @@ static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
 }
 
 /*
- * Drops what is left in the send queue of an endpoint that is shut down and has no connection.  May
- * sleep.
+ * Drops the entries left in the send queue of an endpoint that is shut down and has no connection,
+ * because the entries may name prepared bindings or have uses of LMRs.
  */
 void dat_queue_forget(struct dat_ep *ep)
 {

@@ -27,9 +27,10 @@ static DEFINE_MUTEX(psp_lock);
 static DEFINE_HASHTABLE(psps, 10);
 
 /*
- * Finds a listener by the device, the port and the network namespace of @ia, by the port number to
- * which dat_qual_port() maps @conn_qual, and by the address @local.  The listener may belong to any
- * process or kernel consumer.  Returns the listener with a reference, or NULL.  May sleep.
+ * Finds a listener by the device, the device's port and the network namespace of @ia, by the port
+ * number to which dat_qual_port() maps @conn_qual, and by the address @local.  The listener may
+ * belong to any process or kernel consumer.  Returns the listener with a reference, or NULL.  May
+ * sleep.
  */
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, const struct sockaddr_storage *local,
 			     u64 conn_qual)
@@ -68,8 +69,9 @@ static bool psp_join(struct dat_psp *psp)
 }
 
 /*
- * Removes a request from the backlog.  @psp: address of the pointer to the listener in the request
- * or connection.  The pointer may be NULL, and is NULL on return.  May sleep.
+ * Removes a request or an accepted connection from the backlog of its listener.  @psp: address of
+ * the pointer to the listener in the request or connection.  The pointer may be NULL, and is NULL
+ * on return.  May sleep.
  */
 void dat_psp_leave(struct dat_psp **psp)
 {
@@ -137,7 +139,7 @@ void dat_psp_bound(struct dat_psp *psp, u16 port)
 		psp->conn_qual = port;
 }
 
-/* Returns true if both listeners would get the requests for an address. */
+/* Returns true if there is an address whose requests both listeners would get. */
 static bool psp_overlaps(const struct dat_psp *a, const struct dat_psp *b)
 {
 	return a->port == b->port && a->obj.ia->dev == b->obj.ia->dev &&
@@ -167,11 +169,12 @@ static int psp_add(struct dat_psp *psp)
 
 /*
  * Creates a listener.  @addr: address of the adapter at which to listen, or NULL for all addresses
- * of the IA; @conn_qual: connection qualifier, or 0 for any free port; @mm: process whose memory
- * cgroup is charged for requests, or NULL; @user_data: value of dat_eqe.owner in the events of
- * requests.  May sleep.  Fails with -EINVAL if the EVD does not accept requests; with -EADDRINUSE
- * if the port is in use at an address; with -EPERM if the port is privileged; with -ENETUNREACH if
- * @conn_qual is 0 and the adapter has no address, or if another device has all its addresses.
+ * of the IA; @conn_qual: connection qualifier, or 0 for any free port number; @mm: process whose
+ * memory cgroup is charged for requests, or NULL; @user_data: value of dat_eqe.owner in the events
+ * of requests.  May sleep.  Fails with -EINVAL if the EVD does not accept requests; with
+ * -EADDRINUSE if the port number is in use at an address; with -EPERM if the port number is
+ * privileged and the caller has no CAP_NET_BIND_SERVICE; with -ENETUNREACH if @conn_qual is 0 and
+ * the adapter has no address, or if all addresses of the adapter belong to other devices.
  */
 struct dat_psp *dat_psp_create(struct dat_evd *evd, const struct sockaddr_storage *addr,
 			       u64 conn_qual, u32 flags, struct mm_struct *mm, u64 user_data)

@@ -24,16 +24,17 @@ struct mm_struct;
 /**
  * struct dat_psp - public service point
  * @obj: base object
- * @evd: EVD for connection requests, held with dat_obj_use(); NULL after shutdown.  A request that
- *	dat_cr_handoff() moves here reads @evd under @lock.  Requests from @listener need no lock,
+ * @evd: EVD for connection requests, held with dat_obj_use(); NULL after shutdown.
+ *	dat_cr_handoff() reads @evd under @lock.  A handler of @listener reads @evd without a lock,
  *	because a shutdown stops @listener before it clears @evd.
- * @lock: lock of @evd; not held for requests from @listener
+ * @lock: lock of @evd; not taken by handlers of @listener
  * @listener: listener of the transport; NULL after shutdown
  * @conn_qual: connection qualifier, as the consumer gave it
  * @port: port number to which @conn_qual maps; see dat_qual_port()
  * @addr: only address at which the PSP listens; family AF_UNSPEC: all addresses of the adapter;
  *	constant
- * @any_port: flag: the consumer has asked for any free port, so @conn_qual is @port; constant
+ * @any_port: flag: the consumer has asked for any free port number, so @conn_qual is @port;
+ *	constant
  * @one_shot: flag: the PSP takes only one request
  * @makes_ep: flag: the face makes an EP for each request
  * @spent: flag: a @one_shot PSP has taken its request
@@ -62,19 +63,19 @@ struct dat_psp {
 /**
  * struct dat_cr - connection request
  * @obj: base object
- * @request: request of the transport, owned; a thread that takes the request over uses xchg() to
- *	replace the pointer with NULL
+ * @request: transport's request, which the CR owns; NULL after a thread has taken the request over
+ *	with xchg()
  * @gone: flag: the peer has given up; protected by the transport's lock of the request
  * @ep: EP that the kernel face has reserved for the request, held with dat_obj_use(); or NULL.  A
- *	thread takes the EP by replacing the pointer with NULL, with xchg().  The thread then
- *	accepts the request with that EP, stores the pointer again, or calls the face's @unreserve
+ *	thread takes the EP with xchg(), which leaves NULL.  The thread then accepts the request
+ *	with that EP, stores the pointer again, or calls face->unreserve().
  * @makes_ep: flag: the face has to make @ep; constant
  * @ep_made: flag: the face has made @ep; written under a lock of the face, after @ep
  * @psp: listener whose backlog counts the request; reference held; dat_psp_leave() takes the
  *	pointer with xchg() and drops the reference
  * @local: address to which the peer connects
  * @remote: address of the peer, as stated in the peer's request
- * @place: place that the gate of the listener's EVD has returned, or 0
+ * @place: number that the gate of the listener's EVD has returned, or 0
  * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
  * @qpn: queue pair number of the peer; 0 with iWARP

@@ -4,8 +4,9 @@
  * The pump: dat_queue_pump_sq() and dat_queue_pump_rq() move entries from the rings of an endpoint
  * to the device.
  *
- * When the pump returns, one of two events will run the pump again: the completion of an entry in
- * flight, or a kick by the producer, for which the pump sets NEED_KICK.
+ * When the pump returns, one of three events will run the pump again: the completion of an entry in
+ * flight; a kick by the producer, for which the pump sets NEED_KICK; or a visit by the poller
+ * thread, while that thread polls the doorbells.
  *
  * A ring may be long, but softirqs must not be disabled for long.  So a loop over all entries of a
  * ring runs in slices of DAT_SLICE entries.
@@ -68,7 +69,7 @@ static bool queue_watched(const struct dat_queue *q)
 	return READ_ONCE(q->obj->ia->watched);
 }
 
-/* Returns true if the device can hold another entry, whatever the producer's index says. */
+/* Returns true if the device can hold another entry.  Does not use the producer's index. */
 static bool queue_has_room(const struct dat_queue *q)
 {
 	return q->head - q->done < q->window;
@@ -83,8 +84,8 @@ static bool queue_has_room(const struct dat_queue *q)
  * that.  So ask for a kick, which lets the pump add receives in time.
  *
  * With iWARP, a message that finds no receive at the device ends the connection.  So no receive may
- * stay in the ring while the device has room for it.  Each receive needs a kick even while the
- * poller thread runs, because that thread might find a request before the receive of its answer.
+ * stay in the ring while the device has room.  Each receive needs a kick even while the poller
+ * thread runs, because that thread might find a request before the receive of its answer.
  */
 u32 dat_queue_kick_after(const struct dat_queue *q)
 {
@@ -244,9 +245,9 @@ static bool sq_waits_for_peer(const struct ib_send_wr *wr)
 
 /*
  * Chooses which of the @n requests in a chain are signalled.  A request that is not signalled is
- * reported only when the next signalled request completes.  If the next request is a send, its
- * completion may depend on the peer's program.  So the request before a send is signalled.  The
- * last request of a chain is signalled, because no other request may follow.
+ * reported only when the next signalled request completes.  The completion of a send may depend on
+ * the peer's program, so the request before a send is signalled.  The last request of a chain is
+ * signalled, because no other request may follow.
  */
 static void sq_moderate(struct dat_conn *conn, u32 n)
 {
@@ -273,8 +274,8 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	u32 refused = 0;
 
 	/*
-	 * siw does not set @bad: its SQ keeps the chain, and processes no more until the QP is
-	 * flushed.
+	 * siw does not set @bad: the SQ of siw keeps the chain, and processes no more until the QP
+	 * is flushed.
 	 */
 	if (!bad) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
@@ -284,7 +285,10 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	for (; bad; bad = bad->next)
 		refused++;
 	conn->inflight -= refused;
-	/* An entry that stopped the queue came after the refused requests: put it back as well. */
+	/*
+	 * An entry that stopped the queue came after the refused requests: put that entry back as
+	 * well.
+	 */
 	if (conn->sq_failed.set || conn->bind.set)
 		refused++;
 	conn->bind.set = false;
@@ -323,7 +327,9 @@ static bool sq_chain(struct dat_conn *conn)
 	return n == DAT_BATCH && !dat_queue_stopped(conn);
 }
 
-/* Resumes a stopped queue if no request is in flight: no completion would resume it. */
+/*
+ * Resumes a stopped queue if no request is in flight, because no completion would resume the queue.
+ */
 static void sq_resume_if_drained(struct dat_conn *conn)
 {
 	if (dat_queue_stopped(conn) && !conn->inflight)
@@ -516,7 +522,7 @@ static void queue_process(struct dat_ep *ep, struct dat_queue *q, bool kicked)
 		dat_busy_posted(ep);
 }
 
-/* Pumps the entries of a queue, or flushes them if the EP is DISCONNECTED.  May sleep. */
+/* Pumps the entries of a queue, or flushes the entries if the EP is DISCONNECTED.  May sleep. */
 void dat_queue_process(struct dat_ep *ep, struct dat_queue *q)
 {
 	queue_process(ep, q, false);
@@ -534,7 +540,7 @@ static __always_inline bool queue_is_free(const struct dat_queue *q)
 	return dat_kring_idle(q) && queue_has_room(q);
 }
 
-/* Posts the request in ep->wr directly to the device.  Its @n segments are in ep->sge. */
+/* Posts the request in ep->wr directly to the device.  ep->sge has @n SGEs of the request. */
 static void sq_post_now(struct dat_conn *conn, u32 n)
 {
 	struct ib_rdma_wr *out = &conn->send_wr[0].rdma;
@@ -559,7 +565,7 @@ static void sq_post_now(struct dat_conn *conn, u32 n)
 	dat_queue_count_posts(q, DAT_STAT_REQUESTS, 1);
 }
 
-/* Shortens the segments of a read to @bytes.  Fails with -EMSGSIZE if they have fewer bytes. */
+/* Shortens the segments of a read to @bytes.  Fails with -EMSGSIZE if the segments have less. */
 static int wr_cut(struct dat_wr *wr, u64 bytes)
 {
 	u32 i;

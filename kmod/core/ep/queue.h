@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/*
- * Queues of work requests: the rings into which faces post, and records of what the device holds.
- */
+/* Queues of work requests: the rings into which consumers post, and records of posted requests. */
 #ifndef _DAT_QUEUE_H
 #define _DAT_QUEUE_H
 
@@ -22,10 +20,10 @@ union dat_send_wr;
 
 #define DAT_MAX_DTO		65536
 #define DAT_BATCH		16	/* largest number of WRs in a chain */
-#define DAT_MIN_SQ		(DAT_BATCH + 1)	/* WRs of the smallest SQ: a chain and a drain */
+#define DAT_MIN_SQ		(DAT_BATCH + 1)	/* smallest SQ: a chain, and a WR of the drain */
 #define DAT_SLICE		128	/* entries processed before the lock is dropped */
 #define DAT_SILENT_WRS		8	/* at least every 8th WR of a chain is signalled */
-#define DAT_SILENT_BYTES	16384	/* consecutive unsignalled WRs have fewer bytes */
+#define DAT_SILENT_BYTES	16384	/* a run of unsignalled WRs has fewer bytes */
 #define DAT_NO_BELL		U32_MAX
 
 /* Opcodes for kernel consumers only.  The numbers follow those of enum dat_op. */
@@ -50,8 +48,8 @@ enum dat_kop {
 
 /* Private copy of a work request, which the producer of the ring cannot change. */
 struct dat_wr {
-	u8		op;			/* enum dat_op or dat_kop; not for receives */
-	u8		flags;			/* enum dat_sqe_flags; opcode: dat_flags_op() */
+	u8		op;			/* enum dat_op or dat_kop; 0 for a receive */
+	u8		flags;			/* enum dat_sqe_flags, and opcode: dat_flags_op() */
 	u8		num_sge;
 	u32		rkey;			/* key of the peer, for RDMA */
 	u64		cookie;
@@ -94,8 +92,8 @@ struct dat_completion {
 	u32			rkey;	/* key that the received message has invalidated, or 0 */
 	u8			status;	/* enum dat_dto_status */
 	/*
-	 * Earlier requests without a completion of their own count as flushed, not as successful.
-	 * Never set for a receive.
+	 * Flag: earlier requests without a completion of their own count as flushed, not as
+	 * successful.  Never set for a receive.
 	 */
 	bool			unproven;
 };
@@ -116,7 +114,7 @@ struct dat_completion {
  * @posts: number of entries that were taken from the ring
  * @kicks: number of visits because of the doorbell bit, plus visits by a poller that stops, because
  *	such a poller visits every queue
- * @armed: the producer must kick when the ring holds this many entries; 0 if NEED_KICK is clear
+ * @armed: number of entries in the ring at which the producer must kick; 0 while NEED_KICK is clear
  * @broken: flag: the producer's index was out of range, so no more entries are taken
  * @frozen: flag: the ring is being replaced, so no entries are taken
  * @kernel: flag: a kernel consumer owns the ring, so no process maps the ring, and each post runs
@@ -156,7 +154,7 @@ struct dat_queue {
  * @pending: return the number of entries that are posted and not taken; if the producer's index is
  *	out of range, return the length of the ring
  * @arm: set NEED_KICK, so that the producer kicks once the ring holds @after entries that are not
- *	taken; then check the ring again, and return true if it already holds that many
+ *	taken; then check the ring again, and return true if the ring already holds that many
  * @disarm: clear NEED_KICK
  */
 struct dat_queue_ops {
@@ -200,7 +198,7 @@ static inline void dat_kring_pass(struct dat_queue *q)
 	*q->ring.tail = ++q->head;
 }
 
-/* Publishes the indices to a process.  A kernel consumer does not need them. */
+/* Publishes the indices to a process.  A kernel consumer does not need the indices. */
 static inline void dat_queue_publish(struct dat_queue *q)
 {
 	if (q->ops->publish)
@@ -272,8 +270,8 @@ static inline int dat_wr_send_flags(u8 flags)
 }
 
 /*
- * Fills in a request that has segments, except its members next, wr_cqe and send_flags.  Sets
- * remote_addr and rkey for every opcode, although only RDMA operations use these members.
+ * Fills in a request that has segments.  The caller sets the members next, wr_cqe and send_flags.
+ * Sets remote_addr and rkey for every opcode, although only RDMA operations use these members.
  */
 static __always_inline void dat_wr_fill(struct ib_rdma_wr *out, enum ib_wr_opcode opcode,
 					const struct dat_wr *wr, struct ib_sge *sge, int n)

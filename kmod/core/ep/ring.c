@@ -31,7 +31,7 @@ static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 	return size + ((size_t)rq_entries << r->rq_shift);
 }
 
-/* Allocates queues without r->status.  The lengths are powers of two, or 0.  May sleep. */
+/* Allocates the queues, but not r->status.  The lengths are powers of two, or 0.  May sleep. */
 int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u32 sq_sge,
 		     u32 rq_entries, u32 rq_sge)
 {
@@ -49,7 +49,7 @@ int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u3
 	return 0;
 }
 
-/* Allocates r->status for a ring from dat_epring_alloc(). */
+/* Allocates r->status for a ring from dat_epring_alloc().  May sleep. */
 int dat_epring_alloc_status(struct dat_ia *ia, struct dat_epring *r)
 {
 	struct dat_status *status;
@@ -142,7 +142,7 @@ u32 dat_ring_posted(const struct dat_queue *q)
 
 /*
  * Copies the @n entries that are posted and not taken to a new ring of @entries entries.  Does not
- * check the entries; fetch() checks them later.  May sleep.
+ * check the entries, because fetch() does so later.  May sleep.
  */
 static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u32 entries,
 		      u32 n)
@@ -168,9 +168,9 @@ static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 en
 }
 
 /*
- * Begins to replace a ring; sets m->nsq and m->nrq.  The caller must not take entries from the
- * queues before dat_epring_end_move().  The lock of the queues is held.  Fails with -EISCONN if a
- * queue is broken, with -ENOSPC if more entries are posted than the new ring holds.
+ * Begins to replace a ring; sets m->nsq and m->nrq.  After a success the caller takes no entries
+ * from the queues until dat_epring_end_move().  The lock of the queues is held.  Fails with
+ * -EISCONN if a queue is broken, with -ENOSPC if more entries are posted than the new ring holds.
  */
 int dat_epring_begin_move(struct dat_epmove *m)
 {
@@ -241,7 +241,7 @@ void dat_epring_set_lost(struct dat_epring *r, u32 lost)
 	WRITE_ONCE(status->lost, lost);
 }
 
-/* Publishes the peer's private data; 0 as @len clears the data.  ep->lock is held. */
+/* Publishes the peer's private data.  If @len is 0, clears the data.  ep->lock is held. */
 void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len)
 {
 	struct dat_status *status = r->status.va;

@@ -40,11 +40,11 @@ struct dat_epmove {
 
 /* The part of a struct dat_epring that belongs to one queue. */
 struct dat_subring {
-	u32			*tail;		/* index of the next post; the producer writes it */
+	u32			*tail;		/* the producer's index of the next post */
 	void			*entries;	/* written by the producer */
 	struct dat_queue_status	*status;	/* written by the driver */
 	u32			shift;		/* log2 of an entry's size in bytes */
-	u32			max_sge;	/* segments of an entry */
+	u32			max_sge;	/* largest number of segments of an entry */
 };
 
 int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u32 sq_sge,

@@ -137,8 +137,8 @@ static void srq_break(struct dat_srq *srq)
 }
 
 /*
- * Counts a malformed buffer as completed and lost.  No event can report it: an SRQ has no EVD of
- * its own, and no endpoint has used the buffer.
+ * Counts a malformed buffer as completed and lost.  No event can report the buffer: an SRQ has no
+ * EVD of its own, and no endpoint has used the buffer.
  */
 static void srq_bad_entry(struct dat_srq *srq)
 {
@@ -149,7 +149,7 @@ static void srq_bad_entry(struct dat_srq *srq)
 	dat_epring_set_lost(&srq->ring, ++srq->lost);
 }
 
-/* Posts the buffer in srq->wr.  Fails with -EBADMSG if it is invalid or the device refuses it. */
+/* Posts the buffer in srq->wr.  Fails with -EBADMSG if the buffer is invalid or refused. */
 static int srq_post(struct dat_srq *srq)
 {
 	struct dat_slot *slot = &srq->slots[srq->free[srq->nfree - 1]];
@@ -215,9 +215,9 @@ static bool srq_take(struct dat_srq *srq, bool poster)
  * has posted the buffers.  Returns true if a whole slice has been taken, so that more may be left.
  *
  * If @poster is false, a whole slice has at most one invalid buffer, so the completion of another
- * buffer will run the pump again.  Buffers behind an invalid one are left in the ring, whatever
- * dat_queue_arm() returns: the event of dat_srq_report_bad(), which follows, makes the consumer
- * kick.  If that event is lost in a full EVD, the next post has to kick.
+ * buffer will run the pump again.  Buffers behind an invalid buffer stay in the ring, even if
+ * dat_queue_arm() returns true: the caller calls dat_srq_report_bad(), whose event makes the
+ * consumer kick.  If a full EVD loses that event, the next post makes the consumer kick.
  */
 static bool srq_pump(struct dat_srq *srq, bool poster)
 {
@@ -380,8 +380,8 @@ void dat_srq_lost(struct dat_srq *srq)
 }
 
 /*
- * Sets the low watermark.  Returns true if the caller must call dat_srq_report_low() after it has
- * dropped srq->lock.
+ * Sets the low watermark.  srq->lock is held.  Returns true if the caller must drop the lock and
+ * call dat_srq_report_low().
  */
 bool dat_srq_set_lw_locked(struct dat_srq *srq, u32 low_watermark)
 {

@@ -18,7 +18,7 @@ struct dat_srq {
 	spinlock_t		lock;		/* lock of @ring to @sge */
 	struct dat_epring	ring;		/* memory that the owner may map */
 	struct dat_queue	q;		/* posted buffers */
-	u32			window;		/* buffers that the device holds; constant */
+	u32			window;		/* limit of buffers at the device; constant */
 	struct dat_slot		*slots;		/* @window records of posted buffers */
 	u32			*free;		/* stack of the indices of unused @slots */
 	u32			nfree;		/* number of entries of @free */

@@ -12,7 +12,7 @@ static const struct wr_op {
 	enum ib_wr_opcode	opcode;
 	bool			rdma;		/* the request uses rkey and raddr */
 	bool			writes;		/* the request writes local memory */
-	/* builds a request without segments, after send_flags were set; or NULL */
+	/* function that builds a request without segments, for which send_flags are set; or NULL */
 	int			(*build)(struct dat_conn *conn, union dat_send_wr *out);
 } wr_ops[DAT_KOP_LAST] = {
 	[DAT_OP_SEND]			= { IB_WR_SEND,		false,	false },
@@ -23,7 +23,7 @@ static const struct wr_op {
 	[DAT_KOP_READ_TO_RMR]		= { IB_WR_RDMA_READ,	true,	true },
 };
 
-/* Sets the key of the chunk of @addr, and ends the SGE at the end of the chunk. */
+/* Sets the lkey of the chunk that has @addr, and ends the SGE at the end of that chunk. */
 static void chunk_to_sge(const struct dat_chunks *c, u64 addr, struct ib_sge *out)
 {
 	u64 chunk = (addr >> c->shift) - c->first;
@@ -35,8 +35,9 @@ static void chunk_to_sge(const struct dat_chunks *c, u64 addr, struct ib_sge *ou
 
 /*
  * Checks a segment and converts it to an SGE, which is shorter than the segment if the segment
- * continues in another chunk of the LMR.  The consumer has chosen the LMR and the range, so
- * neither can be trusted.  Every segment that names an LMR runs through this function.
+ * continues in another chunk of the LMR.  The consumer has chosen the LMR and the range, so this
+ * function trusts neither the LMR nor the range.  Every segment that names an LMR runs through this
+ * function.
  *
  * DAT_PRIV_LOCAL_READ is not checked.  Devices always allow local reads, and existing programs send
  * from memory that they have registered without DAT_PRIV_LOCAL_READ.
@@ -72,7 +73,7 @@ static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg,
  * dat_wr_to_sge() - convert the segments of a work request to SGEs
  * @pz: protection zone to which the LMRs must belong; NULL: no LMR may be named
  * @wr: private copy of the queue entry; the function sets wr->len
- * @max_sge: largest number of SGEs; a segment takes one for each chunk of its LMR
+ * @max_sge: largest number of SGEs; a segment takes one SGE for each chunk of the LMR
  * @write: true if the work request writes to the memory
  * @sge: result
  *
@@ -127,7 +128,7 @@ static int wr_resolve(struct dat_ep *ep, u32 max_sge, bool write, u32 max_len,
 
 /*
  * Builds a send that also invalidates an rkey of the peer.  Fails with -EINVAL if the consumer is
- * no kernel module, or if wr->raddr is not DAT_KOP_SEND_INVALIDATE; or with an error of
+ * not a kernel module or wr->raddr is not DAT_KOP_SEND_INVALIDATE, or with an error of
  * wr_resolve().
  */
 static int wr_build_invalidate(struct dat_conn *conn, union dat_send_wr *out,
@@ -166,8 +167,8 @@ static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct i
 
 /*
  * Builds a verbs request from ep->wr; the caller sets next and wr_cqe.  @sge: room for
- * ep->attr.max_request_iov entries; @len: bytes of all segments.  dat_wr_error() makes a DTO status
- * of an error.
+ * ep->attr.max_request_iov entries; @len: bytes of all segments.  Fails with an errno that
+ * dat_wr_error() converts to a DTO status.
  */
 int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,
 		      u32 *len)

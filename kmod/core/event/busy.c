@@ -9,9 +9,10 @@
  * again, and a thread that polls one of the EVDs takes completions from the CQ.  An idle connection
  * is in no round, so no poll looks at the connection.
  *
- * A connection leaves the rounds, and its CQ is armed again, in three cases: a thread is about to
- * sleep on one of the EVDs; busy_timer() finds that an EVD was not polled for BUSY_TICKS; or
- * busy_timer() finds that the connection has become idle.
+ * A connection leaves the rounds, and its CQ is armed again, in four cases: dat_busy_stop() ends
+ * polling of one of the EVDs, for example because a thread is about to sleep on the EVD;
+ * busy_timer() finds that an EVD was not polled for BUSY_TICKS; busy_timer() finds that the
+ * connection has become idle; or the connection closes.
  *
  * A thread that makes a connection join or leave holds ep->lock.
  */
@@ -102,7 +103,7 @@ static void busy_take(struct dat_conn *conn)
 		conn->busy_seen = true;
 }
 
-/* Removes a connection that had no completions since the last call; with @all, any connection. */
+/* Removes a connection from its rounds if it had no completions since the last call, or if @all. */
 static void busy_expire(struct dat_conn *conn, struct dat_ep *ep, bool all)
 {
 	spin_lock_bh(&ep->lock);
@@ -175,7 +176,7 @@ static void busy_timer(struct timer_list *timer)
 }
 
 /*
- * Marks @evd as polled.  Returns false, and does not mark @evd, if its consumer needs
+ * Marks @evd as polled.  Returns false, and does not mark @evd, if the consumer needs
  * notifications.
  */
 static bool busy_begin(struct dat_evd *evd)
@@ -187,7 +188,7 @@ static bool busy_begin(struct dat_evd *evd)
 	if (READ_ONCE(b->on))
 		return true;
 	spin_lock_bh(&evd->lock);
-	/* A CNO needs notifications, and so does a thread that sleeps on the EVD. */
+	/* A CNO, a thread that sleeps on the EVD and a waiter in poll() need notifications. */
 	useful = !evd->dead && !evd->cno && !evd->waiting && !waitqueue_active(&evd->poll);
 	if (useful)
 		WRITE_ONCE(b->on, true);
@@ -196,7 +197,7 @@ static bool busy_begin(struct dat_evd *evd)
 }
 
 /*
- * Ends polling of an EVD, because its consumer needs notifications.  Context: any but hard
+ * Ends polling of an EVD, because the consumer needs notifications.  Context: any but hard
  * interrupt; no spinlock of this module held.
  */
 void dat_busy_stop(struct dat_evd *evd)
@@ -231,8 +232,8 @@ void dat_busy_posted(struct dat_ep *ep)
 }
 
 /*
- * Returns 0 if the thread may go on polling, or the errno that ends dat_busy_poll().  @end: time at
- * which polling ends; 0: poll only once.
+ * Returns 0 if the thread may go on polling, or the errno that ends dat_busy_poll().  @end: time in
+ * ns at which polling ends; 0: poll only once.
  */
 static int busy_over(const struct dat_busy *b, u64 end)
 {
@@ -279,9 +280,9 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
  * other connections of the EVD keep notifying.
  *
  * Context: may sleep; no spinlock of this module held.  Return: 0 if the EVD has events; -EAGAIN if
- * no event came in time; -EBUSY if the EVD cannot be polled because it has a CNO or a sleeping
- * thread; -ERESTARTNOHAND after a signal; -ESHUTDOWN if the EVD is shut down, because its events
- * may have been caused by the shutdown.
+ * no event came in time; -EBUSY if the EVD cannot be polled, because a CNO, a sleeping thread or a
+ * waiter in poll() needs notifications; -ERESTARTNOHAND after a signal; -ESHUTDOWN if the EVD is
+ * shut down, because its events may have been caused by the shutdown.
  */
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 {

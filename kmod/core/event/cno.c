@@ -138,8 +138,8 @@ static int cno_wait(struct dat_cno *cno, struct cno_wait *w, u64 deadline_ns)
 }
 
 /*
- * Sleeps until the CNO is triggered, and consumes the trigger.  Sets *@evd to the user_data of an
- * EVD that triggered the CNO, or to 0 if that EVD has left the CNO.  Fails with -ETIMEDOUT, with
+ * Sleeps until the CNO is triggered, and consumes the trigger.  Sets *@evd to the user_data of the
+ * EVD that set the trigger, or to 0 if that EVD has left the CNO.  Fails with -ETIMEDOUT, with
  * -ERESTARTNOHAND after a signal, or with -ESHUTDOWN if the CNO is shut down.
  */
 int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd)
@@ -152,8 +152,9 @@ int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd)
 }
 
 /*
- * Sleeps until the CNO has had more than *@generation triggers, without consuming one.  Updates
- * *@generation after a success.  @evd and errors are those of dat_cno_wait().
+ * Sleeps until the CNO has had more than *@generation triggers, without consuming one.  After a
+ * success, updates *@generation, and sets *@evd to the user_data of the EVD that triggered the CNO
+ * last, or to 0 if that EVD has left the CNO.  Fails like dat_cno_wait().
  */
 int dat_cno_watch(struct dat_cno *cno, u32 *generation, u64 deadline_ns, u64 *evd)
 {

@@ -202,7 +202,7 @@ u32 dat_evd_count(struct dat_evd *evd)
 	return count;
 }
 
-/* Returns 1 if enough events are queued, 0 if the wait goes on, or the errno that ends it. */
+/* Returns 1 if enough events are queued, 0 if the wait goes on, or the errno that ends the wait. */
 static int evd_ready(struct dat_evd *evd)
 {
 	int ret = 0;
@@ -286,8 +286,8 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 
 /*
  * Makes dat_evd_wait() fail with -ECANCELED, or work again.  evd->lock orders this against arriving
- * events: a thread that has not found its events before @unwaitable is set gets -ECANCELED, even if
- * the events arrive at the same time.  Context: any but hard interrupt; no spinlock held.
+ * events: a thread that has not found enough events before @unwaitable is set gets -ECANCELED, even
+ * if the events arrive at the same time.  Context: any but hard interrupt; no spinlock held.
  */
 void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 {
@@ -302,10 +302,10 @@ void dat_evd_set_unwaitable(struct dat_evd *evd, bool unwaitable)
 }
 
 /*
- * Keeps events from triggering the CNO, or lets events trigger it again.  evd->lock orders this
- * against arriving events: on a change to enabled, this function triggers the CNO for earlier
- * events, and later events trigger it themselves.  Context: any but hard interrupt; no evd->lock
- * held.
+ * Keeps events from triggering the CNO, or lets events trigger the CNO again.  evd->lock orders
+ * this against arriving events: on a change to enabled, this function triggers the CNO for earlier
+ * events, and later events trigger the CNO themselves.  Context: any but hard interrupt; no
+ * evd->lock held.
  */
 void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 {
@@ -319,7 +319,7 @@ void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 
 /*
  * Attaches @cno and returns the old CNO, for which the caller calls dat_obj_unuse().  If the EVD is
- * dead, its shutdown has already detached the CNO, and nothing would release a new one.  In that
+ * dead, its shutdown has already detached the CNO, and nothing would release a new CNO.  In that
  * case the function does not attach @cno, and returns @cno.
  */
 static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
@@ -387,8 +387,8 @@ static int evd_swap_slots(struct dat_evd *evd, struct dat_slice *slots, u32 entr
 }
 
 /*
- * Carries out @step.  On entry @slots is the new memory, or empty if the step makes none.  On
- * return @slots is the memory that the caller must free.
+ * Carries out @step.  On entry @slots is the new memory, or empty if the step allocates no memory.
+ * On return @slots is the memory that the caller must free.
  */
 static int evd_step(struct dat_evd *evd, struct dat_slice *slots, u32 entries,
 		    struct dat_step *step)
@@ -437,7 +437,7 @@ int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step)
 }
 
 /*
- * Marks an EVD as shut down, before its shutdown.  A sink that tests evd->dead under evd->lock
+ * Sets evd->dead before the shutdown of the EVD.  A sink that tests evd->dead under evd->lock
  * before each upcall starts no upcall after this call.  Context: any but hard interrupt.
  */
 void dat_evd_kill(struct dat_evd *evd)

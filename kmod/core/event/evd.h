@@ -26,7 +26,7 @@ struct dat_cno {
 	wait_queue_head_t	wq;		/* threads that sleep on the CNO */
 	u32			waiters;	/* threads that wait to consume a trigger */
 	u32			generation;	/* number of triggers so far */
-	bool			triggered;	/* no waiter has consumed the trigger */
+	bool			triggered;	/* a trigger is not consumed yet */
 	/*
 	 * @evd: user_data of the EVD that set @triggered.  @last: user_data of the EVD that
 	 * triggered the CNO last.  Each is 0 if that EVD has left the CNO.
@@ -38,7 +38,7 @@ struct dat_cno {
 
 /**
  * struct dat_busy - connections whose CQs are polled by threads that wait for events of an EVD
- * @round: connections
+ * @round: the connections
  * @on: flag: a thread polls the EVD, or polled the EVD a moment ago; set under evd->lock, cleared
  *	under round.lock
  * @last: time at which a thread last polled the EVD, in jiffies
@@ -55,7 +55,7 @@ struct dat_busy {
 /* State of a connection that notifies an EVD of solicited and failed receives only. */
 struct dat_solicited_conn {
 	struct dat_round_link	link;		/* entry in evd->solicited */
-	bool			early;		/* notified before ESTABLISHED; under ep->lock */
+	bool			early;		/* notified before conn->live was set; ep->lock */
 	struct timer_list	timer;		/* polls the receive CQ if the EP has an SRQ */
 };
 
@@ -81,7 +81,7 @@ struct dat_evd {
 	struct dat_cno		*cno;
 	bool			unwaitable;	/* dat_evd_wait() fails */
 	bool			disabled;	/* events do not trigger @cno */
-	bool			dead;		/* the EVD is shut down */
+	bool			dead;		/* the EVD is shut down; also read without @lock */
 	/*
 	 * The last event found no room.  The next overflow is reported only after an event has
 	 * found room.
@@ -115,7 +115,7 @@ static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
 	u32 room = r->entries - (r->tail - r->head);
 
 	/*
-	 * count() reads the consumer's index, which is slow: call it only if r->head leaves no
+	 * count() reads the consumer's index, which is slow: call count() only if r->head leaves no
 	 * room.
 	 */
 	return likely(room >= want) ? room : r->entries - evd->sink->count(evd);

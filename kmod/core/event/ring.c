@@ -66,9 +66,10 @@ void dat_evring_drop(struct dat_evring *r)
 }
 
 /*
- * Copies the events from index @from up to @to to memory of another length.  The caller need not
- * hold evd->lock, but must keep @r from being replaced.  An event does not change before the
- * consumer takes it, and the copy of an event that the consumer has taken is never read.
+ * Copies the events from index @from to index @to - 1 to @slots, which has room for @entries
+ * events.  The caller need not hold evd->lock, but must keep @r from being replaced.  An event does
+ * not change before the consumer takes it, and the copy of an event that the consumer has taken is
+ * never read.
  */
 void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		     u32 from, u32 to)
@@ -81,14 +82,15 @@ void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 en
 }
 
 /*
- * Swaps in memory of another length, with room for the queued events; on return @slots is the old
- * memory.  @copied: index after the events that were copied already.  Indices and status do not
- * change, so the consumer continues at its head.  evd->lock is held.
+ * Replaces the memory of the events by @slots, which has room for @entries events, and for all
+ * events that are queued.  On return @slots is the old memory.  @copied: index after the last event
+ * that dat_evring_copy() has copied.  Indices and status do not change, so the consumer continues
+ * at its head.  evd->lock is held.
  */
 void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		       u32 copied)
 {
-	/* The consumer may meanwhile have taken events after @copied: copy from r->head on. */
+	/* If the consumer has meanwhile taken the event at @copied, copy only from r->head on. */
 	if (r->tail - copied > r->tail - r->head)
 		copied = r->head;
 	dat_evring_copy(r, slots, entries, copied, r->tail);

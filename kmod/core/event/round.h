@@ -10,11 +10,11 @@
 
 struct dat_conn;
 
-/* Connections of an EVD. */
+/* Connections of an EVD that threads poll in turn. */
 struct dat_round {
 	spinlock_t		lock;		/* lock of @links */
 	struct list_head	links;		/* list of struct dat_round_link */
-	u32			count;		/* length of @links; written under @lock */
+	u32			count;		/* length of @links; only writers take @lock */
 };
 
 /* Entry of a connection in a round. */

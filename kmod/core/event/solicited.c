@@ -47,8 +47,9 @@ static void sol_timer(struct timer_list *timer)
 }
 
 /*
- * Adds a solicited connection to the list that pollers of the EVD use; ignores other connections.
- * The connection is established, and its early receives have been reported.  ep->lock is held.
+ * Adds a solicited connection to evd->solicited, where threads find the connection to poll its
+ * receive CQ; ignores other connections.  The connection is established, and its early receives
+ * have been reported.  ep->lock is held.
  */
 void dat_solicited_join(struct dat_conn *conn)
 {
@@ -68,7 +69,7 @@ void dat_solicited_join(struct dat_conn *conn)
 		mod_timer(&conn->sol.timer, jiffies + SOL_PERIOD);
 }
 
-/* Removes a closing connection from the list of its EVD, if any.  ep->lock is held. */
+/* Removes a closing connection from evd->solicited, if it is in that round.  ep->lock is held. */
 void dat_solicited_leave(struct dat_conn *conn)
 {
 	lockdep_assert_held(&conn->ep->lock);
@@ -76,8 +77,9 @@ void dat_solicited_leave(struct dat_conn *conn)
 }
 
 /*
- * Notifies the consumer after the receive CQ has raised a notification and its completions have
- * been polled.  Context: ep->lock held, softirqs disabled.
+ * Notifies the consumer, after the receive CQ has raised a notification and the completions of the
+ * CQ have been polled.  Before conn->live is set, leaves the notification to dat_solicited_join().
+ * Context: ep->lock held, softirqs disabled.
  */
 void dat_solicited_notify(struct dat_conn *conn)
 {

@@ -36,12 +36,12 @@
 #include "core/xport.h"
 #include "lib/state.h"
 
-/* Limit of pages: the completion of an invalidation unmaps all of them with softirqs disabled. */
+/* Limit of pages: the completion of an invalidation unmaps all pages with softirqs disabled. */
 #define FMR_MAX_PAGES	1024U
 
 enum fmr_state { FMR_FREE, FMR_CLAIMED, FMR_BINDING, FMR_BOUND, FMR_LEAVING };
 
-/* An LMR that requests bind to memory. */
+/* State of an LMR that FMR requests bind to memory. */
 struct dat_fmr {
 	struct dat_lmr		*lmr;
 	struct scatterlist	*sg;		/* room for @max_pages entries */
@@ -53,9 +53,9 @@ struct dat_fmr {
 	enum fmr_state		state;
 	u32			pending;	/* number of entries that await dat_fmr_end() */
 	const struct dat_ep	*ep;		/* EP of the queued bind; never dereferenced */
-	bool			lost;		/* bind failed, while its invalidation is queued */
-	bool			broken;		/* registration state unknown: @renew_work runs */
-	bool			registered;	/* false if @renew_work has failed */
+	bool			lost;		/* bind failed while its invalidation was queued */
+	bool			broken;		/* registration state unknown; see @renew_work */
+	bool			registered;	/* false after @renew_work has failed */
 };
 
 static const u8 fmr_next[] = {
@@ -236,8 +236,8 @@ static int fmr_map(struct dat_lmr *lmr, u32 nents, u64 start, u32 priv, struct d
  * Binds the LMR to the memory in its scatterlist.  The LMR gets a new lmr_context and new keys.
  * Segments and peers refer to the first byte by the address @start.  After a success the caller
  * must call dat_fmr_queue() or dat_fmr_unclaim().  May sleep on some devices.  Fails with -EINVAL
- * if the memory has holes, with -E2BIG if the memory has too many pages, or with an error of
- * lmr_map().
+ * if the memory has holes, with -E2BIG if the memory has too many pages, or with another error of
+ * the transport's mem_map() or lmr_map().
  */
 int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv)
 {
@@ -264,7 +264,7 @@ int dat_fmr_bind(struct dat_lmr *lmr, u32 nents, u64 start, u64 length, u32 priv
 
 /*
  * Prepares to queue the entry of a bind.  The caller queues the entry, or calls dat_fmr_unqueue(),
- * before it drops ep->lock.
+ * before dropping ep->lock.
  */
 void dat_fmr_queue(struct dat_lmr *lmr, const struct dat_ep *ep)
 {

@@ -99,8 +99,9 @@ static u64 dma_bytes(const struct dat_kmem *mem)
 }
 
 /*
- * Makes another description of the memory of @mem.  The new description is not mapped for DMA yet.
- * The caller keeps @mem.  May sleep.
+ * Makes another description of the memory of @mem.  The transport has not mapped the new
+ * description for DMA yet.  The caller keeps @mem.  May sleep.  Returns an ERR_PTR if memory is
+ * short.
  */
 struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem)
 {

@@ -122,7 +122,7 @@ void dat_lmr_open(struct dat_lmr *lmr)
 	smp_store_release(&lmr->context, lmr->index | gen << DAT_LMR_INDEX_BITS);
 }
 
-/* Makes an LMR invalid.  A thread that has found the LMR may still use its range and keys. */
+/* Makes an LMR invalid.  A thread that has found the LMR may still use the range and the keys. */
 void dat_lmr_close(struct dat_lmr *lmr)
 {
 	WRITE_ONCE(lmr->context, 0);
@@ -277,7 +277,7 @@ static void lmr_release(struct dat_obj *obj)
  * Syncs the caches for kernel memory.  With @for_cpu, makes writes of the device visible to the
  * CPU; otherwise makes writes of the CPU visible to the device.  The caller keeps the device from
  * being removed.  Context: any but hard interrupt.  Fails with -EACCES if @seg names no valid LMR
- * or exceeds its range.
+ * or exceeds the range of the LMR.
  */
 int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
 {

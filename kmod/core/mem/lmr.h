@@ -19,7 +19,7 @@ union dat_send_wr;
 
 struct dat_pz {
 	struct dat_obj		obj;		/* users: LMRs, RMRs, SRQs and EPs */
-	u32			dma_key;	/* lkey for segments of ia->reserved */
+	u32			dma_key;	/* lkey for segments of the reserved LMR */
 	spinlock_t		rmr_lock;	/* lock of @windows */
 	struct rb_root		windows;	/* bindings in effect that have an rkey, by rkey */
 };
@@ -39,8 +39,8 @@ struct dat_kmem {
  * @detach: end the registration and release the memory; called even if @attach has failed;
  *	idempotent; may sleep
  * @free: free the memory that lmr->fmr points to; optional
- * @pinned: flag: the LMR consists of pages of a process, pinned by the LMR and again by each
- *	binding of an RMR
+ * @pinned: flag: the memory is pages of a process; the LMR pins the pages, and each binding of an
+ *	RMR pins its part again
  */
 struct dat_lmr_kind {
 	const char	*name;
@@ -77,8 +77,8 @@ struct dat_chunks {
  * @shift: number that is added to an address of the owner to get the address that the device uses
  *	with @lkey
  * @lkey: key for local access, which goes into SGEs; unused with @chunks
- * @chunks: keys of the parts of the LMR, or NULL; the transport sets it in @kind->attach(), and the
- *	release of the LMR frees it
+ * @chunks: keys of the parts of the LMR, or NULL; set by the transport in @kind->attach(), freed by
+ *	the release of the LMR
  * @rkey: key for access by peers
  * @share: name of memory that several processes register, or NULL
  * @lock: lock of @mem and of the state in @fmr
@@ -105,7 +105,7 @@ struct dat_lmr {
 };
 
 struct dat_lmr_table {
-	struct rcu_head		rcu;		/* for the free, once a longer table replaces it */
+	struct rcu_head		rcu;		/* for the free after a longer table is in use */
 	u32			size;
 	struct dat_lmr __rcu	*lmr[];		/* NULL for an unused index */
 };
@@ -147,7 +147,7 @@ static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u64 len)
 	return len <= lmr->length && addr - lmr->start <= lmr->length - len;
 }
 
-/* Returns the valid LMR with this lmr_context, or NULL.  Context: RCU or softirqs disabled. */
+/* Returns the valid LMR with this lmr_context, or NULL.  Under RCU or with softirqs disabled. */
 static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 context)
 {
 	struct dat_lmr_table *table = rcu_dereference_check(ia->lmrs, rcu_read_lock_bh_held());

@@ -21,7 +21,7 @@
 
 #define DAT_CHUNK_MIN	SZ_64K
 #define DAT_CHUNK_MAX	SZ_2M
-/* Slices share no cache line: the driver and the process write to them on different CPUs. */
+/* Slices share no cache line, because different CPUs may write to neighboring slices. */
 #define DAT_SLICE_UNIT	64
 
 /* Pages that a process maps with one mmap() call. */
@@ -133,8 +133,8 @@ static struct dat_chunk *pool_find(struct dat_pool *pool, u32 n, unsigned long *
 
 /*
  * Allocates zeroed memory that the process can map.  A new chunk is charged to the caller's memory
- * cgroup.  May sleep.  Fails with -ENOMEM, also if @size is SIZE_MAX, which a caller passes if its
- * computation of the size has overflowed.
+ * cgroup.  May sleep.  Fails with -ENOMEM, also if @size exceeds INT_MAX, for example because
+ * size_mul() has returned SIZE_MAX for an overflow.
  */
 int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice)
 {
@@ -229,8 +229,8 @@ void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
 /*
  * Begins a step in the replacement of a ring.  @next: memory of the prepared ring, or empty.
  * @generation: generation of the ring that was prepared last; PREPARE increments the generation and
- * stores it in @step.  Context: ia->resize_lock held.  Fails with -ESTALE if @step commits or
- * cancels a generation that is not prepared.
+ * stores the new value in @step.  Context: ia->resize_lock held.  Fails with -ESTALE if @step
+ * commits or cancels a generation that is not prepared.
  */
 int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step)
 {

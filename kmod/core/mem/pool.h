@@ -30,7 +30,7 @@ struct dat_pool {
 	struct mutex		lock;		/* lock of all members below, and of the chunks */
 	enum dat_map_kind	kind;		/* constant */
 	struct list_head	chunks;		/* newest chunk first */
-	struct xarray		ids;		/* the same chunks, by id */
+	struct xarray		ids;		/* all chunks, by id */
 	u32			next_id;	/* start of the search for a free id */
 	size_t			bytes;		/* total size of all chunks */
 	size_t			used;		/* total size of all slices */
@@ -40,7 +40,7 @@ struct dat_pool {
 struct dat_slice {
 	struct dat_chunk	*chunk;		/* NULL if the slice is empty */
 	void			*va;
-	u32			start;		/* offset in the chunk */
+	u32			start;		/* offset in the chunk in bytes */
 	u32			size;
 };
 

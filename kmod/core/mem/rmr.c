@@ -3,11 +3,11 @@
 /*
  * Remote memory regions (RMRs): rkeys for parts of an LMR, which the owner can bind and revoke.
  *
- * Each binding has a registration of its own and takes effect in two steps.  First an ioctl or a
- * kernel call prepares the binding: it pins the pages and chooses an rkey, which gives no access
- * yet.  Then an entry in a send queue carries out the binding: it registers the memory and ends the
- * previous binding.  The pump does not let requests pass a bind (see queue.c).  So earlier requests
- * have used the old rkey, and later requests may carry the new rkey.
+ * Each binding has a registration of its own, and takes effect in two steps.  First an ioctl or a
+ * kernel call prepares the binding: the call pins the pages and chooses an rkey, which gives no
+ * access yet.  Then an entry in a send queue carries out the binding: the driver registers the
+ * memory and ends the previous binding.  The pump lets no request pass a bind (see queue.c).  So
+ * earlier requests have used the old rkey, and later requests may carry the new rkey.
  *
  * If a part is too large to be registered by a work request, the first step registers the part.
  * The rkey then gives access before the second step.
@@ -21,7 +21,7 @@
 #include "core/mem/rmr.h"
 #include "core/trace.h"
 
-/* Limit of prepared bindings: each has a registration, but only the RMR is charged to a cgroup. */
+/* Limit of prepared bindings of an RMR: no cgroup is charged for the registration of a binding. */
 #define RMR_MAX_PREPARED	64
 
 /*
@@ -131,7 +131,7 @@ static void rmr_purge_work(struct work_struct *work)
 	rmr_purge(container_of(work, struct dat_rmr, purge_work));
 }
 
-/* Creates an RMR.  @user_data: value of dat_eqe.owner in events of its binds.  May sleep. */
+/* Creates an RMR.  @user_data: value of dat_eqe.owner in events of the RMR's binds.  May sleep. */
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
 {
 	struct dat_rmr *rmr = dat_obj_alloc(pz->obj.ia, DAT_OBJ_RMR, user_data);
@@ -228,7 +228,7 @@ static struct dat_binding *rmr_find(struct dat_rmr *rmr, u32 ticket)
 	return NULL;
 }
 
-/* Drops a prepared binding.  A free of the binding may sleep, so purge_work frees it later. */
+/* Drops a prepared binding.  A free may sleep, so purge_work frees the binding later. */
 static void rmr_forget(struct dat_rmr *rmr, struct dat_binding *b)
 {
 	lockdep_assert_held(&rmr->lock);
@@ -248,7 +248,7 @@ static bool binding_begin(struct dat_binding *b)
  * Takes the prepared binding that a queue entry names.  @pz: protection zone of the EP to whose
  * queue the entry was posted.  The caller owns the binding, and keeps @pz from being freed until
  * the binding is carried out or freed.  Context: any but hard interrupt.  Returns NULL if there is
- * no such binding, or if its LMR was freed.
+ * no such binding, or if the LMR of the binding was freed.
  */
 struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket)
 {
@@ -293,7 +293,7 @@ static struct dat_binding *window_find(struct dat_pz *pz, u32 rkey)
 
 /*
  * Makes @b the binding in effect, or none if @b is NULL.  Returns the previous binding.
- * pz->rmr_lock and rmr->lock are held; a reader of rmr->bound needs only one of them.
+ * pz->rmr_lock and rmr->lock are held; a reader of rmr->bound needs only one of the two locks.
  */
 static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
 					struct dat_binding *b)

@@ -14,7 +14,7 @@ struct dat_pz;
 
 /**
  * struct dat_binding - a binding of an RMR, prepared or in effect
- * @node: entry in rmr->prepared, until the binding is taken
+ * @node: entry in rmr->prepared, while the binding is prepared or was dropped
  * @in_pz: node in pz->windows, while the binding is in effect and has an rkey
  * @rmr: RMR that the binding binds or unbinds
  * @pz: protection zone of @rmr; not freed before the binding
@@ -50,8 +50,8 @@ struct dat_rmr {
 	struct dat_pz		*pz;		/* held with dat_obj_use() */
 	spinlock_t		lock;		/* lock of @bound to @dead */
 	struct dat_binding	*bound;		/* binding in effect, or NULL; see rmr_exchange() */
-	struct list_head	prepared;	/* bindings that await an entry or @purge_work */
-	u32			nprepared;
+	struct list_head	prepared;	/* bindings that await an SQ entry or a purge */
+	u32			nprepared;	/* length of @prepared */
 	u32			ticket;		/* ticket of the binding that was prepared last */
 	bool			dead;		/* the RMR is shut down */
 	struct work_struct	purge_work;	/* frees dropped bindings, whose ticket is 0 */
@@ -59,7 +59,7 @@ struct dat_rmr {
 
 DAT_OBJ_CAST(rmr)
 
-/* The binding in effect, as dat_rmr_query() returns it; @context is 0 if there is none. */
+/* Result of dat_rmr_query(): the binding in effect; @context is 0 if no binding is in effect. */
 struct dat_rmr_state {
 	u32	context;
 	u64	addr;

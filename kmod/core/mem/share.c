@@ -23,9 +23,9 @@ static DEFINE_MUTEX(share_lock);
 static struct rhashtable shares;	/* protected by share_lock */
 
 /*
- * Key by which a name is looked up.  Names are separate for each network namespace and each user.
- * So a user can neither take a name of another user nor find out whether another user uses a name.
- * The key is hashed as bytes, so it must have no padding.
+ * Key by which a name is looked up.  Names are separate for each device, each network namespace and
+ * each user.  So a user can neither take a name of another user nor find out whether another user
+ * uses a name.  The key is hashed as bytes, so it must have no padding.
  */
 struct share_key {
 	struct dat_dev	*dev;
@@ -58,15 +58,15 @@ static const struct rhashtable_params share_params = {
 	.automatic_shrinking	= true,
 };
 
-/* Returns the offset in the file of the byte at @at, in units of PAGE_SIZE. */
+/* Returns the file offset, in pages, of the page that is mapped at @at. */
 static pgoff_t share_pgoff(const struct vm_area_struct *vma, u64 at)
 {
 	return vma->vm_pgoff + ((at - vma->vm_start) >> PAGE_SHIFT);
 }
 
 /*
- * Returns true for a shared mapping of a regular file.  An inode of a device is not enough, because
- * the device may show different memory through it.
+ * Returns true for a shared mapping of a regular file.  Refuses a mapping of a device, because a
+ * device may map different memory for the same inode and offset.
  */
 static bool share_good(const struct vm_area_struct *vma)
 {
