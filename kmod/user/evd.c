@@ -260,7 +260,10 @@ int dat_cmd_fd(struct dat_ucmd *ucmd)
 	return min(ret, 0);
 }
 
-/* Installs the descriptor.  Called after the copy of the results, because an install is final. */
+/*
+ * Installs the descriptor, or releases the descriptor and the file if @ret is an error.  Called
+ * after the copy of the results, because an installed descriptor cannot be taken back.
+ */
 int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret)
 {
 	struct dat_fd *arg = ucmd->arg;

@@ -21,15 +21,15 @@
  */
 #define FILE_ENDS	4
 
-/* Interval in jiffies at which a file that has ended looks whether its connections have. */
+/* Interval in jiffies at which file_end_work() checks whether a connection is left. */
 #define FILE_END_DELAY	(HZ / 20)
 
 static struct workqueue_struct *file_end_wq;
 
 /*
  * Destroys the objects of a file whose address space has ended.  A peer can delay the end of a
- * connection.  So the work item does not wait for connections, but leaves its place to others and
- * is queued again.
+ * connection.  So the work item does not wait for connections, but is queued again with a delay,
+ * and other files are destroyed meanwhile.
  */
 static void file_end_work(struct work_struct *work)
 {
@@ -159,8 +159,9 @@ static int file_add_ep_bells(struct dat_file *file, struct dat_ep *ep)
 }
 
 /*
- * Allocates bits of the doorbell region for the queues of a published EP or SRQ.  Fails with
- * -ENOENT if another thread is freeing the object, with -ENOSPC if no bit is free, or with -ENOMEM.
+ * Allocates bits of the doorbell region for the queues of a published EP or SRQ.  May sleep.  Fails
+ * with -ENOENT if another thread is freeing the object, with -ENOSPC if no bit is free, or with
+ * -ENOMEM.
  */
 int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj)
 {
@@ -257,7 +258,7 @@ void dat_file_kick(struct dat_file *file)
 	mutex_unlock(&file->kicking);
 }
 
-/* Runs DAT_IOC_KICK, which processes every queue whose doorbell bit is set. */
+/* Performs DAT_IOC_KICK, which processes every queue whose doorbell bit is set.  May sleep. */
 int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
 {
 	struct dat_file *file = to_dat_file(devfile);
@@ -278,7 +279,7 @@ int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
 	return 0;
 }
 
-/* Processes every queue, even if its doorbell bit is not set.  May sleep. */
+/* Processes every queue, whether or not the doorbell bit of the queue is set.  May sleep. */
 void dat_file_kick_all(struct dat_file *file)
 {
 	unsigned long bell;
@@ -290,7 +291,7 @@ void dat_file_kick_all(struct dat_file *file)
 	}
 }
 
-/* Returns true if a doorbell bit was set since the last kick.  Context: any. */
+/* Returns true if a doorbell bit is set that no kick has taken yet.  Context: any. */
 bool dat_file_rung(const struct dat_file *file)
 {
 	unsigned int words = READ_ONCE(file->words);
@@ -325,7 +326,7 @@ DAT_DEFINE_CHARDEV_FOPS(file_fops);
 
 static struct dat_chardev file_dev = DAT_CHARDEV_INIT("dat", &file_dev_ops, &file_fops);
 
-/* The open of the device allocates the structure that begins with @base. */
+/* dat_devfile_open() allocates a struct dat_file and uses its address as a struct dat_devfile. */
 static_assert(offsetof(struct dat_file, base) == 0);
 
 int dat_file_init(void)

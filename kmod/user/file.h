@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * The user face, which serves processes by open files of /dev/dat.  This folder looks up objects by
- * id, copies ioctl arguments, maps pages, and finds the queue of a doorbell bit.  The object layer
- * in core/ does the rest.
+ * The user face, which serves processes through open files of /dev/dat.  This folder looks up
+ * objects by id, checks ioctl arguments, maps pages, and finds the queue of a doorbell bit.  The
+ * object layer in core/ does the rest.
  */
 #ifndef _DAT_FILE_H
 #define _DAT_FILE_H
@@ -28,9 +28,10 @@
  * @lock: mutex that protects the setting of @ia, changes of @bells, and the growth of @words
  * @ia: IA of the file; NULL until dat_file_bind() sets @ia once with release semantics
  * @doorbell: region shared with the process, with one dirty bit per queue; set together with @ia
- * @bells: EPs and SRQs, indexed by their bit in @doorbell; tag 1 marks the receive queue of an EP
+ * @bells: EPs and SRQs, indexed by bit number in @doorbell; tag 1 marks the receive queue of an EP
  * @words: number of words of @doorbell that may have a bit set; only grows
- * @kicking: over iWARP, mutex of the thread that takes bits of @doorbell and processes their queues
+ * @kicking: mutex that is held over iWARP while a thread takes bits of @doorbell and processes the
+ *	queues of these bits
  */
 struct dat_file {
 	struct dat_devfile	base;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* The table of the ioctls of /dev/dat.  The dispatcher in lib/ioctl.c copies their arguments. */
+/* The table of the ioctls of /dev/dat.  The dispatcher in lib/ioctl.c copies the arguments. */
 #include <linux/stddef.h>
 
 #include "core/dat.h"

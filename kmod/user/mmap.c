@@ -11,9 +11,10 @@
 #include "user/file.h"
 
 /*
- * Returns the mmap() offset and size of an object's memory, all 0 if @slice is empty.
- * ia->resize_lock is held, because another thread of the process may resize the object as soon as
- * the object has an id, and a resize frees @slice.
+ * Returns the mmap() offset and size of the chunk with an object's memory, and the offset of the
+ * memory in the chunk.  If @slice is empty, all members of the result are 0.  ia->resize_lock is
+ * held, because another thread of the process may resize the object as soon as the object has an
+ * id, and a resize frees @slice.
  */
 struct dat_span dat_mmap_span(struct dat_ia *ia, const struct dat_slice *slice)
 {

@@ -4,8 +4,8 @@
  * The rings that processes map.  Only this file reads what a process writes to its rings.  The
  * letters in parentheses mark memory barriers that <rdma/dat_ring.h> describes.
  *
- * This file trusts nothing that it reads from a ring.  It reads an index once and compares the
- * index with a private index.  It copies an entry once and checks the copy.
+ * This file trusts nothing that it reads from a ring.  Each index is read once and compared with a
+ * private index.  Each entry is copied once, and the copy is checked.
  */
 #include <linux/nospec.h>
 
@@ -17,8 +17,8 @@
 
 /*
  * Returns the number of events that the process has not consumed.  The process writes the head.  A
- * valid head lies between the last valid head and the tail.  The function ignores any other value,
- * which harms only the process.
+ * valid head lies between the last valid head and the tail.  The function ignores any other value:
+ * a wrong head harms only the process that wrote it.
  */
 static u32 user_count(struct dat_evd *evd)
 {
@@ -137,7 +137,7 @@ static bool ring_arm(struct dat_queue *q, u32 after)
 	smp_store_release(&status->flags, DAT_QUEUE_NEED_KICK);	/* publishes kick_at */
 	smp_mb();						/* (E) */
 	n = smp_load_acquire(q->ring.tail) - q->head;		/* (D) */
-	/* A tail out of range counts as entries, so that sq_fetch() or rq_fetch() reports it. */
+	/* A tail out of range counts as entries, so that fetch() finds the error. */
 	return n >= after;
 }
 
