@@ -60,8 +60,8 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 
 /*
  * rxe of Linux 6.1 checks during the execution of a request whether the QP has been moved to the
- * error state.  rxe of 6.6 and 6.12 does not check.  Other versions were not examined, so all
- * versions since 6.2 get the quirk.
+ * error state.  rxe of 6.6 and 6.12 does not check, so a request may be executed twice.  Other
+ * versions were not examined, so all versions since 6.2 get DAT_QUIRK_REPLAYS.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define RXE_QUIRKS_AFTER_6_1	0
@@ -92,9 +92,9 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
- * Registers user memory by the function of the driver, with an empty udata, as the driver expects
- * it from user space.  Linux 6.17 added the DMA handle to the arguments.  The registration does not
- * appear in "rdma resource show mr".
+ * Registers memory of the current process by the driver's reg_user_mr().  The driver expects the
+ * udata of a call from user space, so an empty udata is passed.  Linux 6.17 added a DMA handle to
+ * the arguments.  The registration does not appear in "rdma resource show mr".
  */
 static inline struct ib_mr *dat_reg_user_mr_udata(struct ib_pd *pd, u64 addr, u64 length,
 						  int access)
@@ -128,8 +128,9 @@ static inline struct ib_mr *dat_reg_user_mr_udata(struct ib_pd *pd, u64 addr, u6
 
 /*
  * Returns true for an address in the vmalloc area or in a module.  Linux 6.12 exports
- * is_vmalloc_or_module_addr() to modules, and Linux 6.1 does not.  On an architecture where modules
- * are outside the vmalloc area, MODULES_VADDR and MODULES_END are constants, except on s390.
+ * is_vmalloc_or_module_addr() to modules, and Linux 6.1 does not.  A module can use MODULES_VADDR
+ * and MODULES_END instead: where modules are outside the vmalloc area, both are constants, except
+ * on s390.
  */
 static inline bool dat_is_vmalloc_or_module(unsigned long va)
 {

@@ -20,6 +20,7 @@
 #include "core/dat.h"
 #include "verbs/verbs.h"
 
+/* Finds the IPoIB interface of an InfiniBand port by GID 0 of the port. */
 static struct net_device *dev_ipoib_rcu(struct ib_device *ibdev, u32 port,
 					const struct net *net)
 {
@@ -53,8 +54,9 @@ static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct ne
 }
 
 /*
- * Returns the network interface of a port that is no RoCE port, or NULL.  The caller drops the
- * reference.  Some drivers have a get_netdev() that knows no interface of an InfiniBand port.
+ * Returns the network interface of an InfiniBand or iWARP port, or NULL.  The caller drops the
+ * reference.  The get_netdev() of some drivers finds no interface for an InfiniBand port, so this
+ * function then searches @net.
  */
 static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port, struct net *net)
 {
@@ -104,7 +106,10 @@ static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struc
 	return ours;
 }
 
-/* Returns true if the network interface of the port is in @net. */
+/*
+ * Returns true if @net may use the device and a network interface of the port is in @net.  A port
+ * without an interface counts as a port in init_net.
+ */
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 {
 	struct ib_device *ibdev = verbs_device(dev);
@@ -118,7 +123,7 @@ bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 		for (i = 0; i < ibdev->port_data[port].immutable.gid_tbl_len; i++)
 			if (dev_gid_in_net(ibdev, port, i, net))
 				return true;
-		/* A port without GIDs cannot connect.  List the port in init_net nevertheless. */
+		/* A port without GIDs cannot connect, but is listed in init_net nevertheless. */
 		return net_eq(net, &init_net) && !dev_has_gids(ibdev, port);
 	}
 	ndev = dev_netdev(ibdev, port, net);
@@ -128,8 +133,8 @@ bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 }
 
 /*
- * Returns false for an IPv6 address if IPv6 is disabled.  With ipv6.disable=1 a RoCE port still has
- * link-local GIDs, but IPv6 has no tables, so ipv6_chk_addr() and rdma_bind_addr() would
+ * Returns false for an IPv6 address if IPv6 is disabled.  With ipv6.disable=1, a RoCE port still
+ * has link-local GIDs, but IPv6 has no tables.  ipv6_chk_addr() and rdma_bind_addr() would then
  * dereference a NULL pointer.
  */
 static bool addr_family_on(const struct sockaddr_storage *ss)
@@ -159,7 +164,7 @@ static bool has_addr6(struct net *net, const struct sockaddr_storage *ss, u32 ba
 	return has;
 }
 
-/* Returns true if a socket can be bound to the address: an interface has it, not tentatively. */
+/* Returns true if @ss is an address of an interface in @net, and not a tentative IPv6 address. */
 bool verbs_addr_usable(struct net *net, const struct sockaddr_storage *ss)
 {
 	if (ss->ss_family == AF_INET)
@@ -191,7 +196,10 @@ static bool gid_addr(const struct ib_gid_attr *attr, struct net *net, struct soc
 	return found;
 }
 
-/* Finds the first address in the GID table of a RoCE port whose index is at least *@nr. */
+/*
+ * Finds the first entry of a RoCE port's GID table, at index *@nr or higher, that is the address of
+ * an interface in @net.  Sets *@nr to the index of the entry.  Returns false if there is none.
+ */
 static bool addr_roce(struct ib_device *ibdev, u32 port, struct net *net, u32 *nr,
 		      struct sockaddr_storage *ss)
 {
@@ -210,7 +218,7 @@ static bool addr_roce(struct ib_device *ibdev, u32 port, struct net *net, u32 *n
 	return false;
 }
 
-/* Gets IPv4 address number @nr of an interface.  Returns the number of addresses that it has. */
+/* Sets @ss to IPv4 address number @nr, if there is one.  Returns the number of IPv4 addresses. */
 static u32 netdev_addr4(struct net_device *ndev, u32 nr, struct sockaddr_storage *ss)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)ss;
@@ -229,7 +237,7 @@ static u32 netdev_addr4(struct net_device *ndev, u32 nr, struct sockaddr_storage
 	return n;
 }
 
-/* Gets IPv6 address number @nr of an interface, if the interface has so many addresses. */
+/* Sets @ss to IPv6 address number @nr of an interface, if the interface has so many addresses. */
 static void netdev_addr6(struct net_device *ndev, u32 nr, struct sockaddr_storage *ss)
 {
 #if IS_ENABLED(CONFIG_IPV6)
@@ -251,7 +259,7 @@ static void netdev_addr6(struct net_device *ndev, u32 nr, struct sockaddr_storag
 #endif
 }
 
-/* Gets address number @nr of the interface of an iWARP or InfiniBand port. */
+/* Gets address number @nr of an interface, IPv4 before IPv6.  Returns false if there is none. */
 static bool addr_netdev(struct net_device *ndev, u32 nr, struct sockaddr_storage *ss)
 {
 	u32 n4;
@@ -265,7 +273,7 @@ static bool addr_netdev(struct net_device *ndev, u32 nr, struct sockaddr_storage
 	return ss->ss_family;
 }
 
-/* Finds an address like verbs_addr(), also if the address cannot be used yet. */
+/* Finds an address as verbs_addr() does, even if the address is still tentative. */
 bool verbs_find_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
 		     struct sockaddr_storage *ss)
 {
@@ -328,7 +336,7 @@ static int route6(struct net *net, const struct sockaddr_storage *dst,
 #endif
 }
 
-/* Sets @src to the address from which the host would send to @dst. */
+/* Sets @src to the source address of the host's route to @dst.  Returns 0 or an errno. */
 static int source_of_route(struct net *net, const struct sockaddr_storage *dst,
 			   struct sockaddr_storage *src)
 {
@@ -369,7 +377,7 @@ static bool same_subnet6(struct net *net, const struct sockaddr_in6 *local,
 	return same;
 }
 
-/* Returns true if @dst is a neighbour of the address @src. */
+/* Returns true if @dst is in a subnet, or on the link, of the local address @src. */
 static bool is_neighbour(struct net *net, const struct sockaddr_storage *src,
 			 const struct sockaddr_storage *dst)
 {
@@ -387,10 +395,15 @@ static bool is_neighbour(struct net *net, const struct sockaddr_storage *src,
 }
 
 /*
- * Sets @src to the address of a locked IA from which to connect to @dst: the address of the route
- * to @dst, if the IA has that address; else an address in a subnet with @dst, for an adapter that
- * is not the first one on the way to @dst; else the address that represents the IA.  Fails with
- * -ENETUNREACH if the IA has no address of the family.
+ * Sets @src to the address of a locked IA from which to connect to @dst.  The choices, in this
+ * order, are:
+ *
+ * - the source address of the route to @dst, if the IA has that address;
+ * - an address of the IA in a subnet of @dst, because the route may lead through another adapter in
+ *   the same subnet;
+ * - the address that represents the IA.
+ *
+ * Fails with -ENETUNREACH if the IA has no address of the family of @dst.
  */
 int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
 		 struct sockaddr_storage *src)

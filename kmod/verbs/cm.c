@@ -3,9 +3,9 @@
 /*
  * Connecting and accepting through rdma_cm.
  *
- * rdma_cm calls a handler with the handler lock of the id held.  A handler takes ep->lock and no
- * lock that is above ep->lock in the lock order.  A handler always returns 0 and never destroys an
- * id, because the teardown of the connection destroys the id.
+ * rdma_cm calls a handler with the handler lock of the id held.  A handler may take ep->lock, but
+ * no lock that must be taken before ep->lock.  A handler always returns 0 and never destroys an id,
+ * because the teardown of the connection destroys the id.
  */
 #include <linux/moduleparam.h>
 #include <linux/random.h>
@@ -32,9 +32,10 @@ module_param(ack_timeout, uint, 0644);
 MODULE_PARM_DESC(ack_timeout, "Exponent N of the time without an answer, 4.096 us * 2^N, after which new connections send a packet again; 0: as rdma_cm sets it (17)");
 
 /*
- * Sets the time after which the device sends a packet again.  With that of rdma_cm before Linux
- * 6.6, 2.1 s, a peer that has died is noticed only after 17 s.  iWARP ignores this time; TCP has
- * its own.
+ * Sets the time after which the device retransmits a packet without an answer.  The default of
+ * rdma_cm before Linux 6.6 is 2.1 s, with which a peer that has died is noticed only after 17 s.
+ * iWARP ignores this time, because TCP has retransmission timers.  Does nothing if the parameter is
+ * 0.
  */
 static void cm_set_ack_timeout(struct rdma_cm_id *id)
 {
@@ -88,8 +89,8 @@ static void cm_addr_resolved(struct dat_conn *conn, struct rdma_cm_event *event)
 }
 
 /*
- * Creates the QP and posts the receives that are in the ring.  The caller sends the request or the
- * reply afterwards, so the peer finds these receives.
+ * Creates the QP and posts the receives that are in the receive ring.  The caller sends the request
+ * or the reply afterwards, so the peer finds these receives.
  *
  * Creating the QP and posting the receives may take long.  So the thread that connects or accepts
  * calls this function without the handler lock.  The workers of the CM serve all connections of the
@@ -109,7 +110,7 @@ static int cm_make_qp(struct dat_conn *conn)
 	return 0;
 }
 
-/* Sends the request if the route is known and the QP is made.  The handler lock is held. */
+/* Sends the connection request if the route and the QP are ready.  The handler lock is held. */
 static void cm_request(struct dat_conn *conn)
 {
 	struct rdma_conn_param param = cm_param(conn);
@@ -145,8 +146,8 @@ static void cm_disconnected(struct dat_conn *conn, struct rdma_cm_event *event)
 }
 
 /*
- * Returns true if the peer's consumer may have sent the reject.  Each transport reports the reject
- * of a consumer with another status; Documentation/design.rst has a table.
+ * Returns true if the peer's consumer may have sent the reject.  The status of a consumer's reject
+ * depends on the fabric and the driver; Documentation/design.rst has a table.
  */
 static bool cm_consumer_may_reject(const struct dat_conn *conn,
 				   const struct rdma_cm_event *event)
@@ -163,8 +164,8 @@ static bool cm_consumer_may_reject(const struct dat_conn *conn,
 }
 
 /*
- * Returns true if the peer's driver has refused the request for lack of resources.  iWARP has no
- * reject reasons, so with iWARP the function returns true for every refusal by a driver.
+ * Returns true if the peer's dat module has refused the request for lack of resources.  iWARP has
+ * no reject reasons, so with iWARP the function returns true for every refusal by a dat module.
  */
 static bool cm_peer_is_busy(const struct dat_conn *conn, const struct rdma_cm_event *event)
 {
@@ -226,7 +227,7 @@ static void cm_established(struct dat_conn *conn, struct rdma_cm_event *event)
 
 /*
  * Completes the handshake of an accepted connection when data arrives before the peer's last
- * handshake message, which may have been lost.
+ * handshake message.  That message may have been lost.
  *
  * This function does not call rdma_notify().  If the peer's disconnect arrived before the CM
  * handled rdma_notify(), the CM would retransmit the reply for a minute, and rdma_destroy_id()
@@ -294,11 +295,12 @@ static int cm_resolve_error(int err)
 }
 
 /*
- * Binds the id to a privileged port.  rdma_cm checks whether the caller may use such a port.
- * rdma_set_reuseaddr() lets many connections share a port.
+ * Binds the id to a privileged port number.  rdma_cm checks whether the caller may use such a
+ * number.  rdma_set_reuseaddr() lets many connections share a number.
  *
- * With iWARP this function does nothing, because the peer does not check the port.  TCP uses a port
- * for one connection only, and keeps the port unused for a minute after that connection.
+ * With iWARP this function does nothing, because the peer does not check the port number.  The
+ * numbers would also run out, because TCP uses a number for one connection only, and keeps the
+ * number unused for a minute after that connection.
  */
 static int cm_bind_kernel_port(struct rdma_cm_id *id, const struct dat_ia *ia,
 			       struct sockaddr_storage *src)
@@ -347,8 +349,8 @@ static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 
 /*
  * Returns false for an address that no adapter can have: the wildcard address, a multicast address,
- * an IPv4 address that is mapped to IPv6, or a loopback address.  An IPv4 loopback address is
- * accepted if @src is one, because an iWARP adapter on the interface lo has such an address.
+ * an IPv4 address that is mapped to IPv6, or a loopback address.  If @src is an IPv4 loopback
+ * address, @ss may be one, because an iWARP adapter on the interface lo has such an address.
  */
 static bool cm_addr_of_adapter(const struct sockaddr_storage *ss,
 			       const struct sockaddr_storage *src)
@@ -384,7 +386,7 @@ int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32
 	id = rdma_create_id(ia->net, cm_handler, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	/* The connection now owns the id.  dat_conn_free() or the teardown destroys the id. */
+	/* The connection owns the id, also after an error: verbs_conn_unbind() destroys the id. */
 	to_verbs_conn(conn)->id = id;
 	cm_set_qos(id, qos);
 	cm_set_ack_timeout(id);
@@ -429,8 +431,8 @@ static int cm_qp_become(struct verbs_conn *vc, enum ib_qp_state state)
  * writes before it accepts.  So this function moves the QP to RTS itself, and hides the QP from
  * rdma_accept(), which then accepts with param->qp_num alone.
  *
- * id->qp is NULL during rdma_accept().  No other thread reads id->qp then: handlers wait for the
- * handler lock, which the caller holds, and the teardown waits for the end of the accept.
+ * id->qp is NULL during rdma_accept(), and no other thread reads id->qp meanwhile.  Handlers wait
+ * for the handler lock, which the caller holds, and the teardown waits for the end of the accept.
  */
 static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_param *param)
 {
@@ -452,9 +454,9 @@ static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_para
 }
 
 /*
- * Takes over the id of the request and accepts.  @err: error of cm_make_qp(), or 0.  The handler
- * lock is held.  A failed rdma_accept() has already rejected the request, so the consumer gets the
- * event DAT_EV_ACCEPT_ERROR instead of an errno.
+ * Makes @conn the owner of the request's id and accepts.  @err: error of cm_make_qp(), or 0.  The
+ * handler lock is held.  A failed rdma_accept() has already rejected the request, so the consumer
+ * gets the event DAT_EV_ACCEPT_ERROR instead of an errno.
  */
 static void cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr, int err)
 {

@@ -189,7 +189,10 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	return done;
 }
 
-/* Polls the CQ if ep->lock is free.  Returns true if the CQ has to be polled again. */
+/*
+ * Polls the CQ if ep->lock is free, then arms the CQ unless the connection has joined busy polling.
+ * Returns true if the CQ must be polled again.  The caller is in softirq.
+ */
 static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 {
 	bool polled;
@@ -206,8 +209,8 @@ static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 }
 
 /*
- * Handles a notification of the CQ.  The driver may call this in any context, even inside a post on
- * this CPU, which holds ep->lock.
+ * Handles a notification of the CQ.  The driver may call this in any context, even inside a post,
+ * which holds ep->lock on this CPU.
  */
 static void cq_notified(struct ib_cq *cq, void *context)
 {
@@ -247,7 +250,7 @@ static void vector_put(struct verbs_dev *vdev, u32 vector)
 	atomic_dec(&vdev->vector_users[vector]);
 }
 
-/* Creates and arms the CQ, and chooses the completion vector of the connection.  May sleep. */
+/* Creates and arms a CQ for @entries completions, and chooses the completion vector.  May sleep. */
 int verbs_cq_create(struct verbs_conn *vc, u32 entries)
 {
 	struct verbs_dev *vdev = to_verbs_dev(vc->conn.dev);
@@ -295,8 +298,8 @@ void verbs_take_rest(struct verbs_conn *vc)
 }
 
 /*
- * Stops irq_poll for the CQ, after the QP is destroyed.  A running cq_irq_poll() may still arm the
- * CQ, even after irq_poll_complete(), but has ended after an RCU grace period.  May sleep.
+ * Stops irq_poll for the CQ.  The caller has destroyed the QP.  A running cq_irq_poll() may still
+ * arm the CQ, even after irq_poll_complete(), but has ended after an RCU grace period.  May sleep.
  */
 void verbs_cq_stop(struct verbs_conn *vc)
 {

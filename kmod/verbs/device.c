@@ -126,7 +126,7 @@ static void fill_limits(const struct ib_device *ibdev, struct dat_limits *l)
 	l->virt_dma = ib_uses_virt_dma((struct ib_device *)ibdev);
 }
 
-/* Handles an asynchronous event of a device.  rdma_core calls this in a work item. */
+/* Handles an asynchronous event of a device.  ib_core calls this function in a work item. */
 static void device_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	if (event->event == IB_EVENT_GID_CHANGE)
@@ -151,7 +151,7 @@ static struct ib_client verbs_client = {
 	.remove	= client_remove,
 };
 
-/* Returns true if the driver makes reliable queue pairs for kernel consumers. */
+/* Returns true if the driver can create a reliable queue pair for the kernel.  May sleep. */
 static bool device_makes_qps(struct ib_device *ibdev)
 {
 	struct ib_qp_init_attr init = {
@@ -181,7 +181,7 @@ static bool device_makes_qps(struct ib_device *ibdev)
 	return !IS_ERR(qp);
 }
 
-/* Returns why DAT cannot use a device, or NULL if it can. */
+/* Returns the reason why this module cannot use the device, or NULL if the device is usable. */
 static const char *refusal(const struct verbs_dev *vdev, const struct dat_limits *limits)
 {
 	if (vdev->reg == VERBS_REG_REQUEST && !limits->fast_reg_pages)

@@ -2,8 +2,8 @@
 // Copyright (c) The dat authors
 /*
  * Listeners.  A listener has an rdma_cm id for each address of the adapter, because the wildcard
- * address of rdma_cm covers all devices of the host.  The listener follows the addresses as they
- * come and go.
+ * address of rdma_cm covers all devices of the host.  When the adapter gets or loses an address,
+ * the listener makes or destroys an id.
  */
 #include <linux/capability.h>
 #include <linux/inetdevice.h>
@@ -19,22 +19,25 @@
 #include "lib/log.h"
 #include "verbs/verbs.h"
 
-#define CM_BACKLOG	128	/* pending requests in the iWARP CM; ignored by other CMs */
+#define CM_BACKLOG	128	/* limit of waiting requests in the iWARP CM; other CMs ignore it */
 #define ANY_TRIES	8	/* attempts to find a port number that is free at all addresses */
-#define EVENT_DELAY	(HZ / 10UL)	/* time from a change to the look at the addresses */
-/* Time until a listener tries an unusable address again; doubles at each try. */
+#define EVENT_DELAY	(HZ / 10UL)	/* time from the last change to a check of the addresses */
+/* Shortest and longest time before a listener tries an address again; doubles at each failure. */
 #define FIRST_RETRY	(HZ * 1UL)
 #define LAST_RETRY	(HZ * 60UL)
 
 /* A listener of the verbs transport. */
 struct verbs_listener {
 	struct dat_psp		*psp;
-	u16			port;	/* port number; 0: any, until an id is bound */
-	/* Ids of the listener.  Used by one thread at a time: verbs_listen(), @work, the end. */
+	u16			port;	/* port number; 0: not chosen until the first id is bound */
+	/*
+	 * List of struct listen_point.  Needs no lock: used by verbs_listen(), then only by @work,
+	 * and after the end of @work by verbs_unlisten().
+	 */
 	struct list_head	points;
 	struct delayed_work	work;	/* follows the addresses of the adapter */
-	unsigned long		retry;	/* jiffies until the next try; 0: all addresses are used */
-	struct list_head	node;	/* entry in listeners; listeners_lock */
+	unsigned long		retry;	/* last retry delay in jiffies; 0: no address has failed */
+	struct list_head	node;	/* entry in listeners; protected by listeners_lock */
 };
 
 /* An address at which a listener listens. */
@@ -42,17 +45,17 @@ struct listen_point {
 	struct list_head	node;	/* entry in verbs_listener.points */
 	struct sockaddr_storage	addr;	/* address without a port number */
 	struct rdma_cm_id	*id;
-	bool			seen;	/* flag: the adapter still has the address */
+	bool			seen;	/* flag: the running follow() has found the address */
 };
 
-/* Listeners that follow the addresses.  The lock is taken in softirq context. */
+/* List of all listeners.  Address notifiers may take the lock in softirq context. */
 static LIST_HEAD(listeners);
 static DEFINE_SPINLOCK(listeners_lock);
 
 /*
- * Makes listeners look at the addresses of their adapters, soon but not for each change.  @net:
- * only listeners of this network namespace, or NULL; @ibdev: only those of this device, or NULL.
- * Context: any but hard interrupt.
+ * Schedules the work items of listeners, which check the addresses EVENT_DELAY after the last call.
+ * @net: network namespace of the listeners, or NULL for all namespaces.  @ibdev: device of the
+ * listeners, or NULL for all devices.  Context: any but hard interrupt.
  */
 void verbs_addrs_changed(const struct net *net, const struct ib_device *ibdev)
 {
@@ -70,7 +73,7 @@ void verbs_addrs_changed(const struct net *net, const struct ib_device *ibdev)
 
 /*
  * Converts an error of rdma_bind_addr() to the errno that <rdma/dat_ioctl.h> documents.  Returns
- * -EAGAIN for an address that the adapter does not have yet, or no longer.
+ * -EAGAIN if @addr is still tentative or was removed.
  */
 static int listen_error(struct net *net, const struct sockaddr_storage *addr, int err)
 {
@@ -79,7 +82,10 @@ static int listen_error(struct net *net, const struct sockaddr_storage *addr, in
 	return err == -EACCES ? -EPERM : err;
 }
 
-/* Makes @id listen at an address.  Fails with -ENODEV if another device has the address too. */
+/*
+ * Makes @id listen at an address, and chooses the listener's port number if none is chosen yet.
+ * Fails with -ENODEV if rdma_cm takes the address for one of another device or adapter port.
+ */
 static int id_listen(struct verbs_listener *l, struct rdma_cm_id *id,
 		     const struct sockaddr_storage *addr)
 {
@@ -157,7 +163,10 @@ static struct listen_point *point_find(struct verbs_listener *l,
 	return NULL;
 }
 
-/* Listens at an address of the adapter, unless the listener does so already. */
+/*
+ * Listens at an address of the adapter.  Does nothing if psp->addr excludes the address, or if the
+ * listener already listens there.
+ */
 static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *addr)
 {
 	const struct dat_psp *psp = l->psp;
@@ -172,7 +181,7 @@ static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *
 		return 0;
 	}
 	ret = point_add(l, addr);
-	/* Of the retries, only the first one is logged. */
+	/* Do not log the failures of retries. */
 	if (ret && ret != -EAGAIN && ret != -ENODEV && !l->retry)
 		dat_log("%s: port %u does not listen at %pISc: error %d", psp->obj.ia->name,
 			l->port, addr, ret);
@@ -181,8 +190,9 @@ static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *
 
 /*
  * Makes the listener listen at exactly the addresses that the adapter has.  Returns 0, or the error
- * of an address at which the listener cannot listen; the listener listens at the other addresses.
- * An error that may pass by itself comes last.
+ * of an address at which the listener cannot listen.  The listener then listens at the other
+ * addresses.  If several addresses fail, an error other than -EAGAIN and -ENODEV takes precedence.
+ * May sleep.
  */
 static int follow(struct verbs_listener *l)
 {
@@ -206,11 +216,11 @@ static int follow(struct verbs_listener *l)
 }
 
 /*
- * Follows the addresses.  No event tells that a tentative address can be used, or that a port
- * number is free again, so the work item tries again.
+ * Follows the addresses of the adapter.  If an address fails, the work item queues itself again,
+ * because no event tells that a tentative address can be used or that a port number is free again.
  *
- * siw listens in the network namespace of the calling task, which is init_net here.  So an iWARP
- * listener of another namespace keeps the addresses with which it began.
+ * siw listens in the network namespace of the calling task, which is init_net in a work item.  So
+ * an iWARP listener of another namespace keeps the addresses that verbs_listen() has found.
  */
 static void follow_work(struct work_struct *work)
 {
@@ -228,8 +238,10 @@ static void follow_work(struct work_struct *work)
 }
 
 /*
- * Begins to listen at all addresses.  An address that is tentative, or that another device has too,
- * is no error unless the adapter has no other address.
+ * Begins to listen at all addresses.  A tentative address is no error, because follow_work() tries
+ * the address later.  An address that rdma_cm takes for another device's (-ENODEV) is no error if
+ * the listener listens at another address.  If l->port is 0, at least one address must work,
+ * because the first bind chooses the port number.
  */
 static int listen_first(struct verbs_listener *l)
 {
@@ -252,7 +264,7 @@ int verbs_listen(struct dat_psp *psp, u16 port)
 
 	if (!l)
 		return -ENOMEM;
-	/* rdma_cm asks for the capability of the caller, which may be the work item. */
+	/* rdma_cm checks the capability of the calling thread, which may be the worker of @work. */
 	if (port && port < PROT_SOCK && !capable(CAP_NET_BIND_SERVICE)) {
 		kfree(l);
 		return -EPERM;
@@ -262,7 +274,7 @@ int verbs_listen(struct dat_psp *psp, u16 port)
 	INIT_DELAYED_WORK(&l->work, follow_work);
 	if (port)
 		dat_psp_bound(psp, port);
-	/* rdma_cm chooses a number that is free at the first address only. */
+	/* rdma_cm chooses a number that is free at the first address, but perhaps not at others. */
 	for (tries = 0; tries < ANY_TRIES; tries++) {
 		l->port = port;
 		ret = listen_first(l);
@@ -276,7 +288,7 @@ int verbs_listen(struct dat_psp *psp, u16 port)
 	psp->listener = l;
 	spin_lock_bh(&listeners_lock);
 	list_add_tail(&l->node, &listeners);
-	/* An address may have come after listen_first() and before list_add_tail(). */
+	/* Check again: an address may have come after listen_first() and before list_add_tail(). */
 	queue_delayed_work(dat_wq, &l->work, 0);
 	spin_unlock_bh(&listeners_lock);
 	return 0;
@@ -318,8 +330,8 @@ static struct notifier_block addr6_nb = { .notifier_call = addr6_event };
 #endif
 
 /*
- * Begins to follow the addresses of interfaces.  The GIDs of a RoCE port follow them later, and
- * then verbs_addrs_changed() is called again.
+ * Registers notifiers for the addresses of network interfaces.  The GIDs of a RoCE port change
+ * later than the addresses, and device_event() then calls verbs_addrs_changed() again.
  */
 int verbs_listen_init(void)
 {

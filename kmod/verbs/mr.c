@@ -3,7 +3,7 @@
 /*
  * Protection zones and memory registrations.
  *
- * Kernel memory needs no registration if only this host uses the memory and it is contiguous for
+ * Kernel memory needs no registration if no peer uses the memory and the memory is contiguous for
  * the device.  Segments then use the zone's key for DMA addresses, and dat_wr_to_sge() checks that
  * a segment is inside the memory.  All other memory is registered, so that the memory is contiguous
  * for the device and a peer can access no other bytes.
@@ -50,7 +50,7 @@ void verbs_pz_exit(struct dat_pz *pz)
 	vpz->pd = NULL;
 }
 
-/* Returns the IB_ACCESS_* bits for DAT_PRIV_* bits. */
+/* Converts DAT_PRIV_* bits to IB_ACCESS_* bits. */
 static int lmr_access(u32 priv)
 {
 	int access = 0;
@@ -121,9 +121,9 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 }
 
 /*
- * Returns the OR of two values: all addresses at which a page must begin or end, and the bits in
- * which the first DMA address differs from @iova.  The lowest set bit of the result is the largest
- * possible page size.
+ * Returns the OR of all addresses at which a page must begin or end, and of the bits in which the
+ * first DMA address differs from @iova.  The lowest set bit of the result is the largest possible
+ * page size.
  */
 static u64 boundaries(struct scatterlist *sgl, u32 n, u64 iova)
 {
@@ -154,15 +154,15 @@ static u64 pages_of(struct scatterlist *sgl, u32 n, u32 shift)
 
 /*
  * Returns the shift of the smallest page size with which the memory fits in *@pages pages, and sets
- * *@pages to the number of pages needed.  The memory may begin inside the first page and end inside
- * the last page.  Fails with -EINVAL if the memory has holes, with -E2BIG if the memory does not
- * fit.
+ * *@pages to the number of pages that the memory needs.  The memory may begin inside the first page
+ * and end inside the last page.  Fails with -EINVAL if the memory has holes, with -E2BIG if the
+ * memory does not fit.
  */
 static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32 n, u64 iova,
 			 u32 *pages)
 {
 	u64 bits = boundaries(sgl, n, iova), sizes = to_verbs_dev(dev)->page_sizes, count;
-	u32 shift = __ffs64(sizes);	/* not 0, because the device has fast_reg_pages */
+	u32 shift = __ffs64(sizes);	/* @sizes is not 0, because fast_reg_pages is not 0 */
 
 	if (bits & (BIT_ULL(shift) - 1))
 		return -EINVAL;
@@ -179,9 +179,9 @@ static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32
 }
 
 /*
- * Returns true if the holes between the DMA addresses come from the DMA mapping.  That is so if
- * this module has mapped the memory and the pages of the memory adjoin without holes.  A bounce
- * buffer keeps the page offset of the memory only if the driver asks for that.
+ * Returns true if the DMA mapping has made the holes between the DMA addresses.  That is so if this
+ * module has mapped the memory and the pages themselves adjoin without holes.  The cause is a
+ * bounce buffer, which keeps the page offset of the memory only if the driver asks for that.
  */
 static bool dma_map_made_holes(const struct dat_kmem *mem)
 {
@@ -241,11 +241,11 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 }
 
 /*
- * Prepares a registration of a part of kernel memory that is mapped for DMA.  The registration
- * takes effect when the work request REG_MR completes.  @iova: address that peers use for the first
- * byte.  May sleep.  Fails with -EINVAL if the part has holes or is outside @mem, with -E2BIG if
- * the part has too many pages, with -EOPNOTSUPP if the device cannot register by work request or
- * the DMA mapping has made holes.
+ * Prepares a registration of a part of kernel memory that is mapped for DMA, and returns an MR that
+ * the caller owns.  The registration takes effect when the work request REG_MR completes.  @iova:
+ * address that peers use for the first byte.  May sleep.  Fails with -EINVAL if the part has holes
+ * or is outside @mem, with -E2BIG if the part has too many pages, with -EOPNOTSUPP if the device
+ * cannot register by work request or the DMA mapping has made holes, or with -ENOMEM.
  */
 struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
 			       u64 iova)
@@ -269,8 +269,8 @@ struct umem_pos {
 };
 
 /*
- * Prepares a registration of the next @length bytes, which @pos has, like verbs_mr_of_part().
- * Moves @pos to the end of these bytes.
+ * Prepares a registration of the @length bytes that begin at @pos, as verbs_mr_of_part() does.
+ * Moves @pos to the end of these bytes.  @addr: address that peers use for the first byte.
  */
 static struct ib_mr *mr_of_next(struct dat_pz *pz, struct umem_pos *pos, u64 addr, u64 length)
 {
@@ -301,7 +301,7 @@ static struct umem_pos umem_begin(const struct ib_umem *umem)
 	};
 }
 
-/* Prepares a registration of all of @umem, as verbs_mr_of_part() does of kernel memory. */
+/* Prepares a registration of all of @umem, as verbs_mr_of_part() does for kernel memory. */
 struct ib_mr *verbs_mr_of_umem(struct dat_pz *pz, const struct ib_umem *umem)
 {
 	struct umem_pos pos = umem_begin(umem);
@@ -310,8 +310,8 @@ struct ib_mr *verbs_mr_of_umem(struct dat_pz *pz, const struct ib_umem *umem)
 }
 
 /*
- * Registers memory of the current process directly.  May sleep.  Fails like ib_reg_user_mr().  The
- * device must not be one with VERBS_REG_REQUEST.
+ * Registers memory of the current process directly.  May sleep.  Fails like ib_reg_user_mr().  Must
+ * not be called for a device with VERBS_REG_REQUEST.
  */
 struct ib_mr *verbs_reg_user(struct dat_pz *pz, u64 addr, u64 length, int access)
 {
@@ -332,7 +332,11 @@ static int lmr_set_mr(struct dat_lmr *lmr, struct ib_mr *mr)
 	return 0;
 }
 
-/* Allocates the chunks of an LMR, each as long as a work request can register. */
+/*
+ * Allocates the arrays of an LMR for its chunks.  A chunk is as long as one work request can
+ * register in the worst case, rounded down to a power of two.  The LMR owns the arrays, even after
+ * an error.
+ */
 static int chunks_alloc(struct dat_lmr *lmr)
 {
 	const struct dat_dev *dev = lmr->obj.ia->dev;
@@ -354,7 +358,10 @@ static int chunks_alloc(struct dat_lmr *lmr)
 	return 0;
 }
 
-/* Registers an LMR in chunks.  A killed process registers no further chunks. */
+/*
+ * Registers an LMR in chunks.  A killed process registers no further chunks.  After an error,
+ * verbs_lmr_exit() ends the registrations of the chunks.
+ */
 static int lmr_by_chunks(struct dat_lmr *lmr)
 {
 	struct verbs_lmr *vlmr = to_verbs_lmr(lmr);
@@ -381,12 +388,12 @@ static int lmr_by_chunks(struct dat_lmr *lmr)
 }
 
 /*
- * Registers memory of a process by work request.  Memory without remote access may be longer than a
- * registration.
+ * Registers memory of a process by work request.  Memory that is too long for one registration is
+ * registered in chunks, unless peers may access the memory.
  *
- * Every LMR has registrations of its own, which end before the memory is unpinned: requests that
- * name the LMR may still be in flight then.  So the zone's key for DMA addresses is not used, even
- * if the memory is contiguous for the device.
+ * A request that names the LMR may still be in flight when the memory is unpinned.  So every LMR
+ * has registrations of its own, which end first.  The zone's key for DMA addresses never ends and
+ * is not used, even if the memory is contiguous for the device.
  */
 static int lmr_by_request(struct dat_lmr *lmr)
 {

@@ -22,7 +22,7 @@
 #define REQUEST_TIME	msecs_to_jiffies(20)
 /* Time limit for the device to report the last receive that a QP has taken from the SRQ. */
 #define LAST_WQE_TIME	HZ
-/* Longest poll interval. */
+/* Longest time between two polls of a step. */
 #define MAX_DELAY	(HZ / 20UL)
 
 void verbs_path(struct dat_conn *conn, struct dat_path *path)
@@ -172,7 +172,7 @@ static int create_longest_qp(struct verbs_conn *vc, u32 *sq, u32 recvs)
 
 /*
  * Creates the CQs and the QP of a connection whose rdma_cm id is bound to a device.  May sleep.
- * Fails with -ENODEV if the id is bound to another device or port than the IA's.
+ * Fails with -ENODEV if the device or the adapter port of the id is not that of the IA.
  */
 int verbs_make_qp(struct dat_conn *conn)
 {
@@ -198,7 +198,7 @@ int verbs_make_qp(struct dat_conn *conn)
 	return 0;
 }
 
-/* Returns true if the RQ may have no free entry for the marker that ib_drain_qp() posts. */
+/* Takes completions.  Returns true if the RQ may still have no free entry for a drain's marker. */
 static bool rq_full(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
@@ -253,8 +253,8 @@ static unsigned long end_handlers(struct verbs_conn *vc)
 
 /*
  * Waits for a CM event of an accepted connection, because the CM ignores rdma_disconnect() while it
- * waits for the last message of the handshake.  A teardown does not wait for an unauthenticated
- * peer without access to memory, so that such a peer cannot hold the connection for longer.
+ * waits for the last message of the handshake.  The teardown does not wait for an unauthenticated
+ * peer without access to memory, so that such a peer cannot delay the teardown.
  */
 static unsigned long await_cm_event(struct verbs_conn *vc)
 {
@@ -292,7 +292,7 @@ static unsigned long await_nak(struct verbs_conn *vc)
  * consumer often closes a connection because of the message that it has just received.
  *
  * Peers can provoke these delays.  So the delays are short, and the teardown does not wait for the
- * NAK to an unauthenticated peer.
+ * NAK to an unauthenticated peer without access to memory.
  */
 static unsigned long await_request(struct verbs_conn *vc)
 {
@@ -314,9 +314,9 @@ static unsigned long disconnect(struct verbs_conn *vc)
 }
 
 /*
- * Drains the QP.  ib_drain_qp() posts a marker to the SQ and to the RQ.  The SQ always has room,
- * because verbs_make_qp() has reserved an entry.  The RQ may be full, so wait until the device has
- * flushed a receive.
+ * Drains the QP, or only the SQ of the QP if the EP has an SRQ.  ib_drain_qp() posts a marker to
+ * the SQ and to the RQ.  The SQ always has room, because verbs_make_qp() has reserved an entry.
+ * The RQ may be full, so this step first waits until the device has flushed a receive.
  */
 static unsigned long drain(struct verbs_conn *vc)
 {
@@ -326,7 +326,7 @@ static unsigned long drain(struct verbs_conn *vc)
 		ib_drain_sq(vc->qp);
 		return 0;
 	}
-	/* If the QP cannot be moved to the error state, give up, as ib_drain_qp() does. */
+	/* If the QP cannot be moved to the error state, skip the drain, as ib_drain_qp() does. */
 	if (ib_modify_qp(vc->qp, &attr, IB_QP_STATE))
 		return 0;
 	if (rq_full(&vc->conn))
@@ -367,7 +367,7 @@ static unsigned long destroy_qp(struct verbs_conn *vc)
 
 /* A step of a teardown. */
 struct verbs_step {
-	unsigned long	(*run)(struct verbs_conn *vc);	/* returns 0, or jiffies to the next call */
+	unsigned long	(*run)(struct verbs_conn *vc);	/* returns jiffies to the next call, or 0 */
 	bool		needs_qp;			/* the step is skipped without a QP */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * RDMA drivers: how each registers user memory, and its quirks.  Only this file reads the driver id
- * of a device.
+ * RDMA drivers: the way in which each driver registers user memory, and the driver's quirks.  Only
+ * this file reads the driver id of a device.
  */
 #include <linux/moduleparam.h>
 #include <linux/sizes.h>
@@ -12,8 +12,8 @@
 #include "verbs/verbs.h"
 
 /*
- * Pages of a registration by work request that every driver handles.  irdma announces more, but
- * then uses a page list of another form, which its work request does not support.
+ * Number of pages that every driver can register by work request.  irdma announces more pages.  But
+ * irdma then uses a page list of another form, which irdma's work request does not support.
  */
 #define SAFE_REG_PAGES	512
 
@@ -23,7 +23,7 @@ struct verbs_driver {
 	unsigned long		quirks;		/* enum dat_quirk bits */
 };
 
-/* Drivers that take a faster way than unknown_driver, or that have quirks. */
+/* Drivers that register user memory in a faster way than unknown_driver, or that have quirks. */
 static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_RXE,	VERBS_REG_DIRECT,
 				RXE_QUIRKS_BEFORE_6_12 | RXE_QUIRKS_BEFORE_6_3 |
@@ -48,8 +48,9 @@ static const struct verbs_driver drivers[] = {
 };
 
 /*
- * A driver that is not listed may read a udata that a kernel consumer does not have, or map other
- * memory.  Registrations by work request are made for kernel consumers, so they are safe.
+ * Description of all drivers that are not in drivers[].  The user memory function of such a driver
+ * may read a udata that a kernel consumer does not have, or map other memory.  A registration by
+ * work request is safe, because the work request is an interface for kernel consumers.
  */
 static const struct verbs_driver unknown_driver = { .reg = VERBS_REG_REQUEST };
 
@@ -76,13 +77,13 @@ static u64 reg_page_sizes(const struct ib_device *ibdev, const struct verbs_driv
 {
 	if (driver->quirks & DAT_QUIRK_REG_PAGES)
 		return ibdev->attrs.page_size_cap & ~(u64)(SZ_4K - 1);
-	/* Nobody knows which size an unknown driver uses, unless both sizes are the same. */
+	/* An unlisted driver may always use 4 KiB, which is safe only if PAGE_SIZE is 4 KiB. */
 	if (driver == &unknown_driver && PAGE_SIZE != SZ_4K)
 		return 0;
 	return PAGE_SIZE;
 }
 
-/* Sets what depends on the driver.  The limits of @dev are those of the device so far. */
+/* Sets the members of @vdev and @dev that depend on the driver, and lowers the limits of @dev. */
 void verbs_driver_set(struct verbs_dev *vdev, struct dat_dev *dev)
 {
 	const struct verbs_driver *driver = driver_of(vdev->ibdev);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Registration of kernel memory for peers.
+ * Registration of memory by work request.
  *
- * In verbs, the work request REG_MR registers kernel memory.  REG_MR needs a connected QP of the
- * zone.  The consumer may have no QP yet, for example if the private data of the first connect
- * contains a key.  So the zone creates a connection on demand: rdma_cm connects the adapter's
- * address to itself, which works with all transports.  The connection carries no data.
+ * In verbs, the work request REG_MR registers kernel memory, and with VERBS_REG_REQUEST also memory
+ * of a process.  REG_MR needs a connected QP of the zone.  The consumer may have no QP yet, for
+ * example if the private data of the first connect contains a key.  So the zone creates a
+ * connection on demand.  rdma_cm connects the adapter's address to itself, which works on all
+ * fabrics.  The connection carries no data.
  *
  * No peer can use this mechanism to connect to a QP of the zone.  The listener exists only during
  * the handshake, and accepts only a request that contains the 32 random bytes of @secret.
@@ -34,9 +35,9 @@ struct verbs_regqp {
 	struct ib_pd		*pd;		/* protection domain of the zone */
 	struct ib_cq		*cq;		/* CQ of both ends; the waiting thread polls @cq */
 	struct rdma_cm_id	*listener;	/* NULL except during the handshake */
-	struct rdma_cm_id	*id[2];		/* active and passive end; each owns a QP */
+	struct rdma_cm_id	*id[2];		/* ends, active first; each has a QP, or is NULL */
 	u8			secret[REG_SECRET]; /* private data of the active end's request */
-	struct completion	connected;	/* complete when the handshake has ended */
+	struct completion	connected;	/* completed at the end of the handshake */
 	int			error;		/* result of the handshake, 0 after a success */
 	struct ib_cqe		cqe;		/* CQE of REG_MR */
 	bool			done;		/* flag: REG_MR has completed */
@@ -58,7 +59,7 @@ static int reg_make_qp(struct verbs_regqp *r, struct rdma_cm_id *id)
 	return id->device == r->pd->device ? rdma_create_qp(id, r->pd, &init) : -ENETUNREACH;
 }
 
-/* The connection needs no RDMA reads, but an iWARP connection may begin with an empty RDMA read. */
+/* Allows an RDMA read only for iWARP, where a connection may begin with an empty RDMA read. */
 static struct rdma_conn_param reg_param(const struct rdma_cm_id *id)
 {
 	u8 reads = rdma_protocol_iwarp(id->device, id->port_num);
@@ -217,12 +218,12 @@ static void reg_destroy_id(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* Ends the connection and frees @r, which may be NULL.  No thread waits for REG_MR.  May sleep. */
+/* Ends the connection and frees @r, which may be NULL.  No other thread uses @r.  May sleep. */
 void verbs_regqp_free(struct verbs_regqp *r)
 {
 	if (!r)
 		return;
-	/* After complete_all(), only a handler that is already running creates the active QP. */
+	/* After complete_all(), only a handler that is already running may create the active QP. */
 	complete_all(&r->connected);
 	if (r->listener)
 		rdma_destroy_id(r->listener);
@@ -282,8 +283,9 @@ static struct verbs_regqp *regqp_create_at(struct dat_pz *pz, struct sockaddr_st
 }
 
 /*
- * Connects the adapter to itself.  Begins with the address that represents the IA, and tries the
- * other addresses for at most REG_TIMEOUT, because the interface of an address may be down.
+ * Connects the adapter to itself.  Begins with the address that represents the IA.  Then tries the
+ * other addresses, because the interface of an address may be down, but begins no new attempt after
+ * REG_TIMEOUT.
  */
 static struct verbs_regqp *regqp_create(struct dat_pz *pz)
 {
@@ -311,8 +313,8 @@ static int reg_result(enum ib_wc_status status)
 
 /*
  * Posts REG_MR and waits for the completion.  Fails with -ENOTCONN if the connection is broken,
- * with -EIO if the registration fails or takes longer than REG_TIMEOUT, and with -ENODEV if the IA
- * is closing.
+ * with -EIO if the registration fails or takes longer than REG_TIMEOUT, or with -ENODEV if the IA
+ * is closing.  After an error, REG_MR may still be in flight.
  */
 static int regqp_register(struct verbs_regqp *r, const struct dat_ia *ia, struct ib_mr *mr,
 			  int access)

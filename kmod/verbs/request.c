@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Connection requests, which are rdma_cm ids.  The context pointer of a new id is the PSP, as that
- * of the listener's id.  The context pointer of a request that a CR owns is the CR.
+ * Connection requests.  A request is an rdma_cm id.  The context pointer of a new id is the PSP,
+ * which rdma_cm copies from the listener's id.  verbs_request_own() sets the context pointer to the
+ * CR that owns the request.
  */
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
@@ -15,12 +16,12 @@
 #include "verbs/verbs.h"
 
 /*
- * Private data of a reject by the driver.  iWARP has no reject reasons, so the private data shows
- * the peer that the reject is not from a consumer.
+ * Private data of a reject that comes from this module.  iWARP has no reject reasons, so the
+ * private data shows the peer that the reject is not from a consumer.
  */
 static const char refusal_data[4] = "DATn";
 
-/* Returns true if the private data @pd shows that the peer's driver, not a consumer, rejects. */
+/* Returns true if @pd, private data of a reject, is from the peer's dat module, not a consumer. */
 bool verbs_is_refusal(const void *pd, u32 pd_len)
 {
 	return pd && pd_len >= sizeof(refusal_data) &&
@@ -28,8 +29,8 @@ bool verbs_is_refusal(const void *pd, u32 pd_len)
 }
 
 /*
- * Rejects a request on behalf of the driver.  @reason: any reason but IB_CM_REJ_CONSUMER_DEFINED.
- * The caller destroys @id.
+ * Rejects a request that no consumer has rejected.  @reason: any reason except
+ * IB_CM_REJ_CONSUMER_DEFINED.  The caller still owns @id.
  */
 static void refuse(struct rdma_cm_id *id, u8 reason)
 {
@@ -53,8 +54,8 @@ static bool is_off_path(const struct rdma_cm_id *id)
 }
 
 /*
- * Returns the reject reason for an errno.  IB_CM_REJ_NO_RESOURCES tells the peer that it may try
- * again.  IB_CM_REJ_INVALID_SERVICE_ID tells the peer that the listener takes no more requests.
+ * Returns the reject reason for an errno.  IB_CM_REJ_NO_RESOURCES tells the peer to try again
+ * later.  IB_CM_REJ_INVALID_SERVICE_ID tells the peer that the listener takes no more requests.
  */
 static u8 refusal_reason(int err)
 {

@@ -2,12 +2,12 @@
 // Copyright (c) The dat authors
 /*
  * The receive CQ of a connection with the completion flag SOLICITED_WAIT; see
- * core/event/solicited.c.  Requests of such a connection have a separate CQ, which is armed for all
- * completions, so that each completed request runs the pump.
+ * core/event/solicited.c.  The send queue of such a connection has a separate CQ, which is armed
+ * for all completions, so that each completed request runs the pump.
  *
  * recv_answer() arms the receive CQ before it polls the CQ.  A solicited message that arrives
  * between the two steps triggers another notification.  An unsolicited message triggers a
- * notification only with DAT_QUIRK_NO_SOLICITED.
+ * notification only with DAT_QUIRK_NO_SOLICITED, or while the connection is closing.
  */
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
@@ -27,8 +27,9 @@ int verbs_recv_take(struct dat_conn *conn)
 }
 
 /*
- * Arms the receive CQ, for all completions if the connection is closing, because a teardown also
- * drains unsolicited receives.
+ * Arms the receive CQ for solicited messages.  Arms the CQ for all completions with
+ * DAT_QUIRK_NO_SOLICITED, and if the connection is closing, because a teardown also drains
+ * unsolicited receives.
  */
 static void recv_arm(struct verbs_conn *vc)
 {
@@ -38,7 +39,10 @@ static void recv_arm(struct verbs_conn *vc)
 	ib_req_notify_cq(vc->recv_cq, all ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
 }
 
-/* Arms and polls the receive CQ.  Returns true if the CQ may hold more.  ep->lock is held. */
+/*
+ * Arms and polls the receive CQ, and notifies the consumer of solicited messages.  Returns true if
+ * the CQ may hold more completions.  ep->lock is held.
+ */
 static bool recv_answer(struct verbs_conn *vc)
 {
 	struct dat_conn *conn = &vc->conn;

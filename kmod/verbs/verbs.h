@@ -17,7 +17,7 @@
 #include "core/mem/rmr.h"
 #include "core/xport.h"
 
-#define VERBS_CQ_BUDGET	64	/* completions taken from a CQ per hold of ep->lock */
+#define VERBS_CQ_BUDGET	64	/* most completions taken from a CQ in one hold of ep->lock */
 
 struct ib_umem;
 struct rdma_cm_event;
@@ -29,20 +29,21 @@ struct verbs_pz {
 	struct dat_pz		pz;
 	struct ib_pd		*pd;		/* NULL after shutdown */
 	struct mutex		reg_lock;	/* protects @reg */
-	struct verbs_regqp	*reg;		/* registers kernel memory; made on demand */
+	struct verbs_regqp	*reg;		/* registers memory; NULL until it is needed */
 };
 
 /*
- * An LMR of the verbs transport.  A registration by work request that is too long for one MR has an
- * MR for each chunk of lmr.chunks.
+ * An LMR of the verbs transport.  If memory that is registered by work request is too long for one
+ * MR, the LMR has one MR for each chunk of lmr.chunks.
  */
 struct verbs_lmr {
 	struct dat_lmr		lmr;
-	struct ib_mr		*mr;		/* NULL after shutdown and without registration */
+	/* NULL after shutdown, if the memory needs no MR, or if the chunks have MRs. */
+	struct ib_mr		*mr;
 	int			access;		/* IB_ACCESS_* bits of the next REG_MR; FMRs only */
-	struct ib_umem		*umem;		/* pinned memory, with VERBS_REG_REQUEST; or NULL */
-	struct ib_mr		**chunk_mr;	/* MRs of the chunks, or NULL */
-	u32			nchunks;	/* number of @chunk_mr that are made */
+	struct ib_umem		*umem;		/* user pages if VERBS_REG_REQUEST, else NULL */
+	struct ib_mr		**chunk_mr;	/* array of the chunks' MRs, or NULL */
+	u32			nchunks;	/* number of MRs in @chunk_mr */
 };
 
 /* A binding of the verbs transport. */
@@ -50,13 +51,13 @@ struct verbs_binding {
 	struct dat_binding	b;
 	struct ib_mr		*mr;		/* NULL if verbs_bind_init() has failed */
 	bool			queued;		/* flag: a work request brings @mr into effect */
-	struct ib_umem		*umem;		/* pinned user pages if @queued, else NULL */
+	struct ib_umem		*umem;		/* user pages pinned for @queued, or NULL */
 	int			access;		/* IB_ACCESS_* bits of @mr */
 };
 
 struct verbs_srq {
 	struct dat_srq		srq_obj;
-	struct ib_srq		*srq;		/* NULL after shutdown; srq_obj.lock for posts */
+	struct ib_srq		*srq;		/* NULL after shutdown; posts hold srq_obj.lock */
 };
 
 static inline struct verbs_pz *to_verbs_pz(struct dat_pz *pz)
@@ -88,8 +89,8 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @recv_cq: CQ for receives if conn.solicited is set; else NULL
  * @iop: irq_poll instance that polls @cq when the notification handler of @cq cannot poll
  * @recv_task: tasklet that handles notifications of @recv_cq
- * @error_work: work that handles an error event of @qp, because the event may come in hard
- *	interrupt
+ * @error_work: work that handles an error event of @qp, because the driver may report the event in
+ *	hard interrupt
  * @grace_work: delayed work that queues @exit_work; used with DAT_QUIRK_CQ_GRACE
  * @exit_work: work that destroys the CQs
  * @step: index of the current step of the teardown
@@ -105,9 +106,9 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @peer_qpn: queue pair number of the peer; 0 with iWARP; set before ESTABLISHED
  * @peer_let: flag: verbs_allow_peer() has succeeded; constant once the connection is closing
  * @refused: flag: the device has refused a request of the peer; never cleared; read without a lock
- * @reads: number of RDMA reads posted since the last time without a request in flight; used only
- *	by order.c; protected by ep->lock
- * @bind_cqe: CQE of the registration of conn->bind
+ * @reads: number of RDMA reads posted since the queue last had no request in flight; used only by
+ *	order.c; protected by ep->lock
+ * @bind_cqe: CQE of the work request that registers the binding of conn.bind
  * @wc: buffer for completions polled from a CQ; protected by ep->lock
  * @done: buffer for completions passed to the core; protected by ep->lock
  */
@@ -146,19 +147,19 @@ static inline struct verbs_conn *to_verbs_conn(struct dat_conn *conn)
 /* Ways to register memory of a process. */
 enum verbs_reg {
 	VERBS_REG_DIRECT,	/* ib_reg_user_mr() */
-	VERBS_REG_UDATA,	/* the driver's function, with an empty udata */
+	VERBS_REG_UDATA,	/* the driver's reg_user_mr(), with an empty udata */
 	VERBS_REG_REQUEST,	/* a work request on a connection of the zone; see regqp.c */
 };
 
-/* A device of the verbs transport, which is the private data of struct dat_dev. */
+/* A device of the verbs transport.  The member priv of struct dat_dev points to this structure. */
 struct verbs_dev {
 	struct ib_device	*ibdev;
 	struct ib_event_handler	events;		/* asynchronous events of @ibdev */
 	enum verbs_reg		reg;		/* way to register memory of a process */
-	u64			page_sizes;	/* mask of the page sizes of REG_MR */
+	u64			page_sizes;	/* mask of the page sizes that REG_MR may use */
 	bool			known;		/* flag: quirks.c lists the driver */
 	u32			nvectors;	/* number of completion vectors, at least 1 */
-	atomic_t		vector_users[];	/* number of connections of each vector */
+	atomic_t		vector_users[];	/* number of connections, for each vector */
 };
 
 static inline struct verbs_dev *to_verbs_dev(const struct dat_dev *dev)
