@@ -30,7 +30,7 @@ void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	};
 }
 
-/* Converts attributes for the core.  @srq: the EP uses an SRQ and has no receive queue. */
+/* Converts attributes for the core.  @srq: true if the EP has an SRQ instead of a receive queue. */
 struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq)
 {
 	u32 flags = DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED;
@@ -68,7 +68,7 @@ static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
 DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad)
 {
 	u32 recv = DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	/* SUPPRESS in request_completion_flags means that each post may set the flag. */
+	/* SUPPRESS in request_completion_flags means that each post may set SUPPRESS. */
 	u32 request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
 
 	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
@@ -83,7 +83,10 @@ DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT
 	return DAT_SUCCESS;
 }
 
-/* Fills in the attributes that the consumer left 0, and limits the numbers of RDMA segments. */
+/*
+ * Fills in the attributes that the consumer left 0.  Limits the numbers of segments of RDMA reads
+ * and writes to max_request_iov.
+ */
 void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 {
 	DAT_COUNT max_read = ia->dev->limits.read_sge;
@@ -101,7 +104,7 @@ void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	attr->ep_provider_specific = NULL;
 }
 
-/* Bits and offsets of the attributes that dat_ep_modify() can change.  All have four bytes. */
+/* Entry for an attribute that dat_ep_modify() can change.  Each of these attributes has 4 bytes. */
 #define ATTR(FIELD, field)	\
 	{ DAT_EP_FIELD_EP_ATTR_##FIELD, offsetof(DAT_EP_ATTR, field) }
 

@@ -12,8 +12,9 @@
 #include "kdapl/kdapl.h"
 
 /*
- * Arguments of a connect call.  bad_timeout, bad_size and bad_pd are error codes, which differ
- * because the three connect calls have the arguments at different positions.
+ * Arguments of a connect call.  bad_timeout, bad_size and bad_pd are the return codes for an
+ * invalid argument.  They differ between the three connect calls, because an argument has another
+ * position in each call.
  */
 struct connect_args {
 	DAT_TIMEOUT	timeout;
@@ -25,7 +26,10 @@ struct connect_args {
 	DAT_RETURN	bad_pd;
 };
 
-/* Returns true for best effort or a single class.  DAT_QOS has the values of enum dat_qos_class. */
+/*
+ * Returns true for best effort or a single class.  No conversion for the core is needed, because
+ * DAT_QOS has the values of enum dat_qos_class.
+ */
 static bool qos_known(DAT_QOS qos)
 {
 	return !qos || (is_power_of_2(qos) && !(qos & ~KDAT_QOS_ALL));
@@ -68,7 +72,10 @@ static DAT_RETURN ep_state_error(struct dat_ep *ep)
 	return rc;
 }
 
-/* Checks that the EP has a connect EVD and no reservation, and stores the target address @dst. */
+/*
+ * Checks that the EP is unconnected, is not reserved and has a connect EVD.  Stores the target
+ * address @dst.
+ */
 static DAT_RETURN connect_begin(struct dat_ep *ep, const struct sockaddr_storage *dst)
 {
 	DAT_RETURN rc = DAT_SUCCESS;
@@ -149,7 +156,7 @@ EXPORT_SYMBOL_DAT(kdat_ep_connect);
 
 /*
  * Copies the target address of the EP @handle.  Fails unless that EP belongs to @ia, is connected,
- * and is the active side.
+ * and is the active side of its connection.  ia->sem is held.
  */
 static DAT_RETURN dup_target(struct dat_ia *ia, DAT_EP_HANDLE handle,
 			     struct sockaddr_storage *dst)
@@ -234,7 +241,7 @@ DAT_RETURN kdat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS disconnec
 	ep = obj ? to_dat_ep(obj) : NULL;
 	if (!ep)
 		rc = KDAT_BAD(EP);
-	/* No reference is needed, because an EP that has a connection stays allocated. */
+	/* No reference is needed, because RCU and the connection keep the EP allocated. */
 	else if (dat_ep_disconnect(ep, graceful))
 		rc = ep_state_error(ep);
 	rcu_read_unlock();

@@ -8,13 +8,13 @@
 #include "core/ep/psp.h"
 #include "kdapl/kdapl.h"
 
-/* Protects the creation of the EP of a request; see cr->ep_made. */
+/* Serializes the creation of EPs for requests; see cr->ep_made. */
 static DEFINE_MUTEX(cr_make_lock);
 
 /*
- * Ends the reservation of an EP that the caller has taken from cr->ep by xchg().  Returns the EP of
- * an RSP to the consumer.  Frees an EP that cr_make_ep() has made.  Context: may sleep; ia->sem
- * held.
+ * Ends the reservation of an EP that the caller has taken from cr->ep by xchg().  Gives the EP of
+ * an RSP back to the consumer, or frees an EP that cr_make_ep() has made.  Context: may sleep;
+ * ia->sem held.
  */
 void kdat_cr_unreserve(struct dat_ep *ep)
 {
@@ -73,9 +73,10 @@ void kdat_cr_take_ep(struct dat_cr *cr)
 }
 
 /*
- * Looks up the connection request that a call names.  If the request is to an RSP and has no EP
- * yet, moves the EP of the RSP to the request.  kdat_event() may have failed to find the RSP,
- * because an RSP listens before its handle is published.
+ * Looks up a connection request by @get, which is kdat_get() or kdat_get_gone().  The caller must
+ * call kdat_done().  If the request is to an RSP and has no EP yet, moves the EP of the RSP to the
+ * request.  kdat_event() may have failed to find the RSP, because an RSP listens before its handle
+ * is published.
  */
 static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HANDLE_TYPE))
 {
@@ -90,7 +91,8 @@ static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HAN
 
 /*
  * Makes the EP of a request to a service point with DAT_PSP_PROVIDER_FLAG, or to an RSP without an
- * EP.  Called when the consumer queries the request, so that an unwanted request costs no EP.
+ * EP.  kdat_cr_query() calls this function, so that a request costs no EP until the consumer
+ * queries the request.  May sleep.
  */
 static DAT_RETURN cr_make_ep(struct dat_cr *cr)
 {
@@ -187,9 +189,9 @@ static void cr_end(struct dat_cr *cr)
 }
 
 /*
- * Frees a request whose event no consumer has dequeued, so that no consumer has the handle.  The
- * transport rejects the peer's request.  Does nothing if no request has the id @id any more.
- * Context: may sleep; ia->sem held.
+ * Frees the request with the id @id, and the transport rejects the peer's request.  The event of
+ * the request was never dequeued, so no consumer has the handle.  Does nothing if there is no such
+ * request.  Context: may sleep; ia->sem held.
  */
 void kdat_cr_drop(struct dat_ia *ia, u32 id)
 {
@@ -230,9 +232,9 @@ static DAT_RETURN accept_check_ep(struct dat_ep *ep, DAT_EP_STATE want)
 }
 
 /*
- * Accepts a request with @ep.  @stage: required state of @ep, which is UNCONNECTED for an EP that
- * the consumer passes, PASSIVE_CONNECTION_PENDING for the reserved EP of an RSP, and
- * TENTATIVE_CONNECTION_PENDING for the EP that cr_make_ep() has made.
+ * Accepts a request with @ep, and frees the request after a success.  @stage: required state of
+ * @ep, which is UNCONNECTED for an EP that the consumer passes, PASSIVE_CONNECTION_PENDING for the
+ * reserved EP of an RSP, and TENTATIVE_CONNECTION_PENDING for the EP that cr_make_ep() has made.
  */
 static DAT_RETURN cr_accept(struct dat_cr *cr, struct dat_ep *ep, DAT_EP_STATE stage,
 			    const void *pd, u32 pd_len)
@@ -312,7 +314,7 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 EXPORT_SYMBOL_DAT(kdat_cr_accept);
 
 /**
- * kdat_cr_refuse() - reject a request with private data
+ * kdat_cr_refuse() - reject a request with private data, and free the request
  * @cr_handle: handle, unchecked
  * @pd: private data for the reject, or NULL
  * @pd_len: length of @pd, at most DAT_MAX_PD_REJECT

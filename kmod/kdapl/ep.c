@@ -33,9 +33,9 @@ DAT_EP_STATE kdat_ep_state(const struct dat_ep *ep)
 }
 
 /*
- * Changes the kDAPL state of an EP from @from to @to, which are values of @stage of struct kdat_ep.
- * Returns the previous state, and changes nothing if the previous state is not @from.  Context: any
- * but hard interrupt.
+ * Changes the kDAPL state of an EP from @from to @to.  Both are values of the member stage of
+ * struct kdat_ep.  Returns the previous state, and changes nothing if the previous state is not
+ * @from.  Context: any but hard interrupt.
  */
 DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE to)
 {
@@ -50,8 +50,8 @@ DAT_EP_STATE kdat_ep_reserve(struct dat_ep *ep, DAT_EP_STATE from, DAT_EP_STATE 
 }
 
 /*
- * Stores the sizes of the allocated rings, at most the adapter's limit.  A ring may be longer,
- * because the length of a ring is a power of two.
+ * Sets the queue sizes in @attr to those of the allocated rings, but at most to the adapter's
+ * limit.  A ring may be longer than the limit, because the length of a ring is a power of two.
  */
 static void attr_note_rings(const struct dat_ep *ep, DAT_EP_ATTR *attr)
 {
@@ -72,8 +72,9 @@ struct ep_handles {
 };
 
 /*
- * Looks up an optional EVD.  Returns true if @handle is DAT_HANDLE_NULL or an EVD that takes events
- * of @stream.  The caller must put *@evd even if the result is false.
+ * Looks up an optional EVD.  Returns true if @handle is DAT_HANDLE_NULL, or an EVD that takes
+ * events of @stream.  Sets *@evd to an EVD that was found, with a reference that the caller must
+ * drop even if the result is false.
  */
 static bool evd_get(struct dat_ia *ia, DAT_EVD_HANDLE handle, u32 stream, struct dat_evd **evd)
 {
@@ -148,9 +149,9 @@ static struct dat_ep *ep_new(struct dat_ia *ia, const struct dat_ep_parents *p,
 }
 
 /*
- * Makes an EP for a connection request.  The EP has no zone and no EVDs until the consumer sets
- * both before the accept.  The caller must later call dat_obj_unuse() for the returned EP.
- * Context: may sleep; ia->sem held.
+ * Makes an EP for a connection request.  The EP has no zone and no EVDs; the consumer sets both by
+ * dat_ep_modify() before the accept.  The caller must later call dat_obj_unuse() for the returned
+ * EP.  Context: may sleep; ia->sem held.
  */
 struct dat_ep *kdat_ep_tentative(struct dat_ia *ia)
 {
@@ -382,8 +383,8 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
 EXPORT_SYMBOL_DAT(kdat_ep_query);
 
 /*
- * Reads the present handles and attributes of an EP.  Fails if the state of the EP does not allow
- * the modification of the fields in @mask.
+ * Reads the current handles and attributes of an EP.  Fails if the state of the EP does not allow a
+ * modification of the fields in @mask.
  */
 static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct ep_handles *h,
 			       DAT_EP_ATTR *attr)
@@ -494,7 +495,7 @@ DAT_RETURN kdat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_ma
 }
 EXPORT_SYMBOL_DAT(kdat_ep_modify);
 
-/* State of an EP, and numbers of outstanding receives and requests; @recvs is 0 with an SRQ. */
+/* State of an EP, and numbers of outstanding receives and requests.  With an SRQ, @recvs is 0. */
 struct ep_status {
 	DAT_EP_STATE	state;
 	bool		srq;
@@ -556,7 +557,7 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 }
 EXPORT_SYMBOL_DAT(kdat_ep_reset);
 
-/* Returns the error for a free of an EP that an RSP or a connection request has reserved. */
+/* Returns the return code for an EP that cannot be freed, because an RSP or a request uses it. */
 static DAT_RETURN ep_busy(struct dat_ep *ep)
 {
 	DAT_EP_STATE state;

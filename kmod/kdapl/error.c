@@ -39,7 +39,7 @@ DAT_RETURN kdat_error(int err)
 	return KDAT_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 }
 
-/* Converts an errno of kdat_get() or of a similar lookup.  @bad: return code for -ENOENT. */
+/* Converts an errno of kdat_get() or of a similar lookup.  @bad: return code for a bad handle. */
 DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad)
 {
 	return err == -ENOENT ? bad : kdat_error(err);
@@ -52,8 +52,8 @@ DAT_RETURN kdat_resize_error(int err)
 }
 
 /*
- * Converts an errno about memory that is registered or bound.  The memory is the third argument of
- * dat_lmr_kcreate(), dat_lmr_fmr() and dat_rmr_bind().
+ * Converts an errno of a registration or of a bind.  -EINVAL refers to the memory, which is the
+ * third argument of dat_lmr_kcreate(), dat_lmr_fmr() and dat_rmr_bind().
  */
 DAT_RETURN kdat_mem_error(int err)
 {
@@ -65,8 +65,8 @@ DAT_RETURN kdat_mem_error(int err)
 }
 
 /*
- * Converts an errno about the segments, which are the third argument of each post call.  @write:
- * true if the request writes to the segments.
+ * Converts an errno of a post about the segments, which are the third argument of each post call.
+ * @write: true if the request writes to the segments.
  */
 DAT_RETURN kdat_segment_error(int err, bool write)
 {

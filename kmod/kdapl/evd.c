@@ -9,14 +9,17 @@
 #include "kdapl/kdapl.h"
 
 #define EVD_FLAGS_ALL	(DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
-/* Streams for whose EVDs the upcalls run in process context and may sleep. */
+/* Streams with which all upcalls of an EVD run in process context and may sleep. */
 #define EVD_PROCESS	(DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_ASYNC_FLAG)
 
 #define BAD_EVD		KDAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
 #define EVD_EMPTY	KDAT_ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)
 #define EVD_IN_USE	KDAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE)
 
-/* Creates an EVD.  ia->sem is held and the device is present.  @upcall may be NULL.  May sleep. */
+/*
+ * Creates an EVD.  @upcall may be NULL.  The caller gets a reference.  Context: may sleep; ia->sem
+ * is held and the device is present.
+ */
 struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags)
 {
@@ -90,7 +93,11 @@ DAT_RETURN kdat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 }
 EXPORT_SYMBOL_DAT(kdat_evd_kcreate);
 
-/* Calls @fn, which must not sleep, with evd->lock held, unless the EVD was shut down. */
+/*
+ * Calls @fn, which must not sleep, with evd->lock held, and returns the result of @fn.  Fails with
+ * BAD_EVD if there is no such EVD or the EVD was shut down, or with KDAT_CONTEXT in a context that
+ * cannot take evd->lock.
+ */
 static __always_inline DAT_RETURN evd_call(DAT_EVD_HANDLE handle,
 					   DAT_RETURN (*fn)(struct dat_evd *evd, void *arg),
 					   void *arg)
@@ -253,7 +260,7 @@ DAT_RETURN kdat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 
 	if (!event)
 		return KDAT_ARG(2);
-	/* RCU keeps the memory of an EVD that another thread frees until the event is converted. */
+	/* Under RCU, the EVD stays allocated for kdat_event(), even if another thread frees it. */
 	rcu_read_lock();
 	rc = evd_call(evd_handle, evd_dequeue, &taken);
 	if (rc == EVD_EMPTY && dat_solicited_look(taken.evd))
@@ -267,7 +274,8 @@ EXPORT_SYMBOL_DAT(kdat_evd_dequeue);
 
 /*
  * Frees the connection requests whose events are still queued.  No consumer can get the handles of
- * these requests any more, and a graceful close of the IA fails while a request exists.
+ * these requests any more, and a graceful close of the IA fails while a request exists.  Context:
+ * may sleep; ia->sem held.
  */
 static void evd_drop_requests(struct dat_evd *evd)
 {
@@ -289,6 +297,7 @@ static void evd_drop_requests(struct dat_evd *evd)
  *
  * kdat_ia_close() waits for the upcalls of the EVDs in ia->objs, and fails if the caller runs
  * inside such an upcall.  So the EVD stays in ia->objs until the upcalls of the EVD have ended.
+ * Context: may sleep; ia->sem must not be held.
  */
 static void evd_end(struct dat_evd *evd)
 {

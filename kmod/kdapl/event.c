@@ -56,7 +56,7 @@ static void to_cr(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA
 	kia = kdat_ia_find((DAT_HANDLE)(uintptr_t)ia->user_data);
 	if (kia)
 		arrival->local_ia_address_ptr = kdat_ia_addr(kia);
-	/* The connection request does not exist any more if the device is gone. */
+	/* If the device is gone, the connection request does not exist any more. */
 	obj = xa_load(&ia->objs, eqe->len);
 	if (obj && obj->type == DAT_OBJ_CR) {
 		kdat_cr_take_ep(to_dat_cr(obj));

@@ -81,7 +81,7 @@ static u64 sg_bytes(const struct scatterlist *sg, u32 n)
 	return bytes;
 }
 
-/* Claims @lmr and sets its memory to @r.  After an error, @lmr is unchanged. */
+/* Claims @lmr and sets the memory of @lmr to @r.  After an error, @lmr is not claimed. */
 static DAT_RETURN fmr_bind(struct dat_lmr *lmr, const struct kdat_region *r)
 {
 	struct scatterlist *sg;
@@ -138,7 +138,7 @@ static DAT_RETURN fmr_post(struct dat_ep *ep, struct fmr_request *f)
 }
 
 /*
- * Posts a bind.  Calls dat_fmr_queue() before the post, because the request may complete before the
+ * Posts a bind.  dat_fmr_queue() precedes the post, because the request may complete before the
  * post returns.  ep->lock is held.
  */
 static DAT_RETURN kfmr_post(struct dat_ep *ep, void *arg)

@@ -18,8 +18,8 @@ static_assert(KDAT_ID_BITS + ROUND_BITS == KDAT_INDEX_SHIFT);
 static_assert(KDAT_INDEX_SHIFT + INDEX_BITS == KDAT_KIND_SHIFT);
 
 /*
- * All IAs that modules have opened, by index.  Indices are allocated cyclically, so that the handle
- * of a closed IA stays invalid for a long time.
+ * All IAs that kernel consumers have opened, by index.  Indices are allocated cyclically, so that
+ * the handle of a closed IA stays invalid for a long time.
  */
 static DEFINE_XARRAY_ALLOC1(kdat_ias);
 static u32 kdat_ias_next;
@@ -124,7 +124,7 @@ static void face_unpublish(struct dat_obj *obj)
 		cache_forget(cache_slot(obj), obj);
 }
 
-/* Removes the objects of a closing IA from the cache.  No call publishes an object any more. */
+/* Removes the objects of a closing IA from the cache.  No call may publish objects of the IA. */
 static void cache_forget_ia(const struct dat_ia *ia)
 {
 	struct dat_obj __rcu **place = kdat_handle_cache[0];
@@ -152,7 +152,7 @@ const struct dat_face kdat_face = {
 	.unreserve	= kdat_cr_unreserve,
 };
 
-/* Reserves a handle.  The caller must later call kdat_ia_publish() or kdat_ia_unreserve(). */
+/* Reserves the handle of @kia.  The caller must call kdat_ia_publish() or kdat_ia_unreserve(). */
 int kdat_ia_reserve(struct kdat_ia *kia)
 {
 	u32 index;
@@ -186,9 +186,10 @@ struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
 }
 
 /*
- * Hides an IA and its objects from lookups, and waits for running calls.  On return, no call uses
- * the IA or its objects any more, and the caller owns the IA.  Context: may sleep; not inside a
- * call that holds ia->sem.
+ * Hides an IA and the objects of the IA from lookups, and waits for running calls.  After a
+ * success, no call uses the IA or the objects, and the caller owns the IA.  Returns NULL if there
+ * is no such IA, for example because another thread has taken the IA.  Context: may sleep; the
+ * caller does not hold ia->sem.
  */
 struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 {
@@ -212,7 +213,7 @@ struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 	return kia;
 }
 
-/* Returns an IA that @owner has open, or DAT_HANDLE_NULL. */
+/* Returns the handle of any IA that the module @owner has open, or DAT_HANDLE_NULL. */
 DAT_HANDLE kdat_ia_of_module(const struct module *owner)
 {
 	DAT_HANDLE handle = DAT_HANDLE_NULL;
@@ -255,9 +256,8 @@ static bool ia_is_known(DAT_HANDLE handle)
 }
 
 /*
- * Releases ia->sem and drops the reference of a call.  The reference keeps ia->sem allocated during
- * the unlock, because a kdat_ia_close() that waits for ia->sem may finish while the unlock still
- * accesses ia->sem.
+ * Releases ia->sem and drops the reference of a call.  The unlock needs the reference, because a
+ * kdat_ia_close() that waits for ia->sem may finish while the unlock still accesses ia->sem.
  */
 void kdat_ia_release(struct dat_ia *ia)
 {
@@ -297,8 +297,8 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 }
 
 /*
- * Begins a call on an IA.  May sleep.  Returns the IA with a reference and with ia->sem held, and
- * kdat_ia_done() releases both.  Fails with -ENOENT if there is no such IA, with -ENODEV if the
+ * Begins a call on an IA, which kdat_ia_done() ends.  In between, the caller holds a reference to
+ * the IA, and ia->sem.  May sleep.  Fails with -ENOENT if there is no such IA, with -ENODEV if the
  * device is gone, with -EDEADLK if the caller may not sleep.
  */
 struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
@@ -345,8 +345,9 @@ static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool also_gone)
 }
 
 /*
- * Begins a call on an object.  @kind: any kind except IA.  The caller holds references to the
- * object and to the IA, and ia->sem, until kdat_done().  May sleep.  Fails like kdat_ia_get().
+ * Begins a call on an object, which kdat_done() ends.  In between, the caller holds references to
+ * the object and to the IA, and ia->sem.  @kind: any kind except IA.  May sleep.  Fails like
+ * kdat_ia_get().
  */
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
@@ -370,7 +371,10 @@ void kdat_done(struct dat_obj *obj)
 	kdat_ia_release(ia);
 }
 
-/* Frees an object.  @bad: error for a bad handle.  @busy: error if in use.  May sleep. */
+/*
+ * Frees an object.  @bad: return code for a bad handle.  @busy: return code for an object in use.
+ * May sleep.
+ */
 DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		     DAT_RETURN busy)
 {

@@ -75,8 +75,8 @@ static int ia_make_async(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
 }
 
 /*
- * Opens an adapter.  @one_addr: use only the address that represents the adapter now, also if the
- * adapter gets other addresses.
+ * Opens an adapter and publishes the handle.  @one_addr: true to use only the address that
+ * represents the adapter now, even if the adapter gets other addresses later.  May sleep.
  */
 static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_COUNT qlen,
 		   DAT_EVD_HANDLE *async_evd, bool one_addr)
@@ -213,8 +213,8 @@ bool kdat_ia_good(DAT_IA_HANDLE ia)
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_good);
 
 /*
- * Returns the address that the port had at the open, or NULL if the port had no address.  The
- * result is valid until the IA is closed.
+ * Returns the address that represented the adapter at the open, or NULL if the adapter had no
+ * address.  The result is valid until the IA is closed.
  */
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
 {
@@ -393,8 +393,9 @@ static bool ia_in_use(struct dat_ia *ia)
 }
 
 /*
- * Checks whether the IA can be closed.  Does not use kdat_ia_get(), which fails if the device is
- * gone.
+ * Checks whether the IA can be closed.  An IA cannot be closed inside an upcall of one of the IA's
+ * EVDs, and not gracefully while the IA is in use.  This function does not use kdat_ia_get(), which
+ * fails if the device is gone.
  */
 static DAT_RETURN close_check(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
@@ -478,7 +479,7 @@ DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *numb
 }
 EXPORT_SYMBOL_DAT(kdat_registry_list_providers);
 
-/* Returns true if an adapter of this driver has the name in @info. */
+/* Returns true if an adapter of this module has the name in @info. */
 static bool name_taken(const DAT_PROVIDER_INFO *info)
 {
 	struct dat_dev *dev;

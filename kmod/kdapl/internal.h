@@ -33,7 +33,7 @@ struct kdat_adapter {
 
 /**
  * struct kdat_ia_traits - properties of an open adapter
- * @addr: address of the port when the IA was opened
+ * @addr: address that represented the adapter when the IA was opened
  * @reads: maximum number of RDMA reads that an endpoint may have in flight in each direction
  * @iwarp: flag: connections run over TCP, and an RDMA read discloses the rkey of its sink buffer to
  *	the peer
@@ -107,7 +107,7 @@ DAT_RETURN kdat_evd_set_gate(DAT_EVD_HANDLE evd_handle, const struct dat_gate *g
  */
 int kdat_cr_place(DAT_CR_HANDLE cr_handle);
 
-/* Returns true if the connect failed because the peer's driver lacked resources.  May sleep. */
+/* Returns true if the last connect failed because the peer's kernel was busy.  May sleep. */
 bool kdat_ep_peer_is_busy(DAT_EP_HANDLE ep_handle);
 DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len);
 

@@ -16,7 +16,7 @@
  * the handle.  A handle is valid if the object with this IA index and id has the handle as
  * user_data.
  *
- * kdat_handle_cache caches EPs, EVDs and SRQs, because posts and dequeues look up these objects.
+ * kdat_handle_cache contains EPs, EVDs and SRQs, because posts and dequeues look up these objects.
  * The cache has two direct-mapped tables for all IAs: one for EPs, one for EVDs and SRQs.  If two
  * objects have the same slot, the slot contains the object that was published last.  A lookup that
  * misses the cache finds the IA by the index, and then the object by the id.
@@ -34,8 +34,9 @@
  * rcu_read_unlock(), but memory that the object points to may be freed.  The call takes no
  * reference, because dropping the last reference may sleep.
  *
- * The removal of a device shuts all objects down except EVDs.  The objects stay allocated, but a
- * consumer can only free the objects.  A call that frees an object uses kdat_get_gone().
+ * The removal of a device shuts all objects down except EVDs.  The objects stay allocated, but the
+ * only call that a consumer can make on such an object is the one that frees the object.  That call
+ * uses kdat_get_gone().
  *
  * kdat_ia_close() removes the IA from kdat_ias, then waits for ia->sem and for RCU readers.  After
  * that, no call uses the IA any more.
@@ -76,8 +77,9 @@ struct kdat_ia {
 	struct dat_ia		*ia;		/* IA of the core, with a reference */
 	DAT_HANDLE		handle;
 	u64			context;	/* set by dat_set_consumer_context() */
-	struct module		*owner;		/* consumer; NULL for built-in code */
-	struct sockaddr_storage	addr;		/* address at the open, or family 0 */
+	struct module		*owner;		/* consumer's module; NULL: built-in code */
+	/* Address that represented the adapter at the open; family 0: the adapter had none. */
+	struct sockaddr_storage	addr;
 };
 
 struct kdat_evd {
@@ -86,7 +88,7 @@ struct kdat_evd {
 };
 
 /**
- * struct kdat_ep - private data of an EP; protected by ep->lock except @modify
+ * struct kdat_ep - private data of an EP; ep->lock protects all members except @modify
  * @attr: attributes that the consumer requested, with the queue sizes of the allocated rings
  * @stage: kDAPL state while the core's state of the EP is UNCONNECTED: DAT_EP_STATE_RESERVED,
  *	PASSIVE_CONNECTION_PENDING, TENTATIVE_CONNECTION_PENDING or UNCONNECTED, which is 0
@@ -114,7 +116,7 @@ struct kdat_lmr {
 
 struct kdat_sp {
 	DAT_HANDLE_TYPE		kind;		/* PSP, RSP or CSP */
-	struct dat_ep		*ep;		/* EP in use by an RSP; see kdat_sp_take() */
+	struct dat_ep		*ep;		/* EP reserved by an RSP; see kdat_sp_take() */
 	bool			makes_ep;	/* flag: kDAPL makes the EP of each request */
 	DAT_COMM		comm;		/* kind of connection that a CSP accepts */
 	struct sockaddr_storage	addr;		/* listening address of a CSP */
@@ -160,7 +162,10 @@ static inline DAT_HANDLE kdat_ia_handle(const struct dat_ia *ia)
 #define KDAT_ID_BITS		DAT_ID_BITS
 #define KDAT_INDEX_SHIFT	32
 #define KDAT_KIND_SHIFT		56
-/* Bit of every handle, with which no handle is a mapped address, so that a dereference faults. */
+/*
+ * Bit 62 of every handle.  No address with bit 62 and without bit 63 is mapped, so a dereference of
+ * a handle faults.
+ */
 #define KDAT_KIND_BASE		0x40U
 
 #define KDAT_CACHE_BITS		10
@@ -190,25 +195,22 @@ static inline struct dat_obj __rcu **kdat_cache_slot(u64 handle, bool ep)
 }
 
 /*
- * Returns true if the caller cannot sleep, so that a function with "Context: process" must fail.
- * This check does not detect a spinlock that was taken without disabling softirqs or interrupts.
+ * Returns true if the caller cannot sleep.  A call with "Context: process" must then fail.  The
+ * check does not detect a spinlock that was taken without disabling softirqs or interrupts.
  */
 static inline bool kdat_cant_sleep(void)
 {
 	return in_interrupt() || irqs_disabled();
 }
 
-/*
- * Returns true if the caller cannot take spinlocks, so that a function with "Context: BH" must
- * fail.
- */
+/* Returns true if the caller cannot take spinlocks.  A call with "Context: BH" must then fail. */
 static inline bool kdat_cant_lock(void)
 {
 	return in_hardirq() || irqs_disabled();
 }
 
 /*
- * Disables softirqs for a call in BH context, which also begins an RCU read-side critical section.
+ * Disables softirqs for a call in BH context.  That also begins an RCU read-side critical section.
  * Returns the argument for kdat_bh_end().
  */
 static __always_inline bool kdat_bh_begin(void)
@@ -292,7 +294,7 @@ static __always_inline struct dat_obj *kdat_find(DAT_HANDLE handle, DAT_HANDLE_T
 
 extern const DAT_DTOS kdat_dto_ops[DAT_KOP_LAST];
 
-/* Fills in the event of a completed DTO.  Sets all members of *@dto. */
+/* Converts the event of a completed DTO.  Sets all members of *@dto. */
 static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 					   DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
@@ -310,7 +312,7 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	dto->user_cookie.as_64 = eqe->cookie;
 	dto->transfered_length = eqe->len;
 	dto->operation = kdat_dto_ops[op];
-	/* eqe->imm is 0, except in a receive whose sender has invalidated a key. */
+	/* eqe->imm is the key that the sender of a received message has invalidated, else 0. */
 	dto->rmr_context = eqe->imm;
 	if (unlikely(dto->rmr_context))
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
@@ -340,9 +342,10 @@ struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY pol
 			      const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags);
 
 /*
- * Calls @fn, which must not sleep, with ep->lock held.  Context: any; fails with DAT_INVALID_STATE
- * in a context that cannot take ep->lock.  Fails with DAT_INVALID_HANDLE if there is no such EP or
- * the EP was shut down, or with the error for -ENODEV if the device is gone.
+ * Calls @fn, which must not sleep, with ep->lock held, and returns the result of @fn.  Context:
+ * any.  Fails with DAT_INVALID_STATE in a context that cannot take ep->lock, with
+ * DAT_INVALID_HANDLE if there is no such EP or the EP was shut down, or with the error for -ENODEV
+ * if the device is gone.
  */
 static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 					       DAT_RETURN (*fn)(struct dat_ep *ep, void *arg),

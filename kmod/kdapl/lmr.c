@@ -60,7 +60,7 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 	return IS_ERR(mem) ? kdat_mem_error(PTR_ERR(mem)) : klmr_make(pz, r, mem, of->start, out);
 }
 
-/* Registers the memory of another LMR, which dat_obj_use() keeps from being freed meanwhile. */
+/* Registers the memory of another LMR.  dat_obj_use() prevents a free of that LMR meanwhile. */
 static DAT_RETURN create_of_lmr(struct dat_pz *pz, struct kdat_region *r, struct dat_lmr **out)
 {
 	struct dat_lmr *of = kdat_get_in(pz->obj.ia, r->memory.for_lmr_handle,

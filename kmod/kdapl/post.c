@@ -43,7 +43,7 @@ static __always_inline DAT_RETURN post_wr(struct dat_ep *ep, u64 limit)
  * Posts the work request in ep->wr.  @limit: see dat_queue_post().  ep->lock is held.  Fails with
  * DAT_INVALID_STATE if the EP is neither connected nor disconnected, with DAT_INVALID_PARAMETER if
  * dat_ep_modify() has made the queue's entries too small for the segments, with
- * DAT_INSUFFICIENT_RESOURCES if the queue is full, or with an error of the segments.
+ * DAT_INSUFFICIENT_RESOURCES if the queue is full, or with a return code of kdat_segment_error().
  */
 DAT_RETURN kdat_post_wr(struct dat_ep *ep, u64 limit)
 {
@@ -73,7 +73,7 @@ static __always_inline void fill_segments(struct dat_wr *wr, u32 n, const DAT_LM
 	}
 }
 
-/* Posts a send.  @key: key of the peer that the message invalidates, or NULL. */
+/* Posts a send.  @key: key of the peer's memory, which the message invalidates, or NULL. */
 static __always_inline DAT_RETURN post_send(struct dat_ep *ep, DAT_COUNT num,
 					    const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 					    const DAT_RMR_CONTEXT *key, u32 flags)
@@ -114,7 +114,7 @@ static __always_inline DAT_RETURN post_rdma(struct dat_ep *ep, u8 op, DAT_COUNT 
 	kdat_fill_wr(ep, op, cookie.as_64, flags, remote->virtual_address, remote->rmr_context);
 	fill_segments(&ep->wr, num, iov);
 	limit = remote->segment_length;
-	/* U64_MAX makes the post of a read above max_rdma_size fail for any segments. */
+	/* No segments are U64_MAX bytes long, so a read above max_rdma_size fails. */
 	if (limit > attr->max_rdma_size)
 		limit = read ? U64_MAX : attr->max_rdma_size;
 	return post_wr(ep, limit);

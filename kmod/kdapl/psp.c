@@ -14,7 +14,7 @@
 struct sp_args {
 	struct kdat_sp	*sp;		/* private data; the caller frees @sp after an error */
 	DAT_EVD_HANDLE	evd;		/* EVD for connection requests */
-	const struct sockaddr_storage *addr; /* address to listen at; NULL: all of the IA */
+	const struct sockaddr_storage *addr; /* listening address; NULL: all of the IA */
 	u64		qual;		/* connection qualifier; 0: choose a free qualifier */
 	DAT_RETURN	in_use;		/* error if @qual is in use */
 };
@@ -55,7 +55,7 @@ static struct kdat_sp *sp_alloc(DAT_HANDLE_TYPE kind)
 	return sp;
 }
 
-/* Defers the free, because kdat_cr_take_ep() may still read the data under RCU. */
+/* Frees private data after an RCU grace period, because kdat_cr_take_ep() may still read @sp. */
 static void sp_free(struct kdat_sp *sp)
 {
 	kfree_rcu(sp, rcu);
@@ -186,8 +186,8 @@ static DAT_RETURN rsp_reserve(struct kdat_sp *sp, struct dat_ep *ep)
 	DAT_EP_STATE state;
 
 	/*
-	 * Use only an EP that can be reserved.  The EP of a request must not be used, so that
-	 * kdat_cr_unreserve() can free that EP.
+	 * Reserve the EP before dat_obj_use().  The EP of a request cannot be reserved and so gets
+	 * no further user, which would prevent kdat_cr_unreserve() from freeing the EP.
 	 */
 	state = kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED);
 	if (state != DAT_EP_STATE_UNCONNECTED)
@@ -309,7 +309,7 @@ static bool addr_is_any(const struct sockaddr_storage *ss)
 	return ipv6_addr_any(&((const struct sockaddr_in6 *)ss)->sin6_addr);
 }
 
-/* Checks that an address, which is not the wildcard address, is an address of the adapter. */
+/* Checks that @addr, which is not the wildcard address, is an address of the adapter. */
 static DAT_RETURN csp_check_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage ours;

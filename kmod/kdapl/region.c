@@ -107,10 +107,10 @@ static int var_pages(const DAT_REGION_DESCRIPTION *region, u64 length, struct kd
 struct sg_walk {
 	struct scatterlist	*sg;		/* next entry */
 	unsigned int		left;		/* number of entries from @sg on */
-	u64			skip;		/* number of bytes before the region */
-	struct page		*page;		/* first page of the present piece */
-	u32			offset;		/* offset of the piece in @page */
-	u32			length;		/* length of the piece in bytes */
+	u64			skip;		/* number of bytes from @sg to the region */
+	struct page		*page;		/* first page of the current piece */
+	u32			offset;		/* offset of the current piece in @page */
+	u32			length;		/* length of the current piece in bytes */
 };
 
 static bool sg_walk_begin(struct sg_walk *w, const DAT_PLATFORM_MEMORY *mem)
@@ -231,7 +231,7 @@ static const struct kdat_mem_kind mem_kinds[] = {
 	{ DAT_MEM_TYPE_PHYSICAL,		physical_pages,	physical_fill },
 	{ DAT_MEM_TYPE_PHYSICAL_VAR_PAGES,	var_pages,	var_fill },
 	{ DAT_MEM_TYPE_PLATFORM,		platform_pages,	platform_fill },
-	/* LMR names another LMR and BYPASS has DMA addresses, so neither type lists pages. */
+	/* These types list no pages: LMR names another LMR, and BYPASS has DMA addresses. */
 	{ DAT_MEM_TYPE_LMR },
 	{ DAT_MEM_TYPE_BYPASS },
 };
@@ -305,10 +305,10 @@ DAT_RETURN kdat_va_type_check(DAT_VA_TYPE va_type, DAT_RETURN bad)
 }
 
 /*
- * Lists the pages or DMA addresses of a region, whose type is not DAT_MEM_TYPE_LMR.  Sets *@start
- * to the address that segments use for the first byte.  May sleep.  The caller frees the returned
- * memory by dat_kmem_free(), or passes the memory to an LMR.  kdat_mem_error() converts the errno
- * after a failure.
+ * Lists the pages or DMA addresses of a region.  The type of the region is not DAT_MEM_TYPE_LMR.
+ * Sets *@start to the address that segments use for the first byte.  May sleep.  The caller frees
+ * the returned list by dat_kmem_free(), or passes the list to an LMR.  kdat_mem_error() converts
+ * the errno after a failure.
  */
 struct dat_kmem *kdat_region_mem(const struct dat_dev *dev, const struct kdat_region *r,
 				 u64 *start)

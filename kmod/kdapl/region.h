@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/* Conversion of a kernel consumer's description of memory, for each DAT memory type. */
+/* Conversion of memory that a kernel consumer describes, for each DAT memory type. */
 #ifndef _DAT_KDAPL_REGION_H
 #define _DAT_KDAPL_REGION_H
 
@@ -22,8 +22,9 @@ struct kdat_pages {
  * @pages: function that stores the pages of a region of @length bytes in *@l and returns 0, -EINVAL
  *	if the memory is invalid, or -ENOMEM; the caller frees l->page, even after an error; NULL
  *	if the type has no pages
- * @fill: function that enters @n pages into @sg, which has room for @max entries, and returns the
- *	number of entries or an errno; NULL if LMRs of dat_lmr_allocate() do not support the type
+ * @fill: function that enters a region of at most @n pages into @sg, which has room for @max
+ *	entries, and returns the number of entries or an errno; NULL if LMRs of dat_lmr_allocate()
+ *	do not support the type
  */
 struct kdat_mem_kind {
 	DAT_MEM_TYPE	type;

@@ -2,9 +2,9 @@
 // Copyright (c) The dat authors
 /*
  * Rings of kernel consumers.  The layout is that of the rings that processes map, but no process
- * maps these rings.  A post or a dequeue holds the lock of the queue or of the EVD, so the indices
- * are exact and no kick is needed.  The pump checks each entry as strictly as an entry from a
- * process.
+ * maps these rings.  A post holds the lock of the queue, and a dequeue holds the lock of the EVD.
+ * So the indices are exact and no kick is needed.  The pump checks each entry as strictly as an
+ * entry from a process.
  */
 #include "core/ep/queue.h"
 #include "core/ep/ring.h"
@@ -148,7 +148,7 @@ bool kdat_evring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 /*
  * Returns the private data of the peer's answer, or NULL if the EP was reset since the event.  If
  * the EP has connected again since the event, the result may be the private data of the new peer.
- * ep->lock is held.
+ * @len: length of the private data, from the event.  ep->lock is held.
  */
 void *kdat_ring_pd(const struct dat_epring *r, u32 len)
 {

@@ -52,8 +52,8 @@ DAT_RETURN kdat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_h
 EXPORT_SYMBOL_DAT(kdat_rmr_create_for_ep);
 
 /*
- * Checks the flags and the zone before the binding is prepared.  The EP may change its zone later,
- * so dat_rmr_take() checks the zone again.
+ * Checks the flags and the zone before the binding is prepared.  dat_ep_modify() may change the
+ * zone of the EP later, so dat_rmr_take() checks the zone again.
  */
 static DAT_RETURN bind_check(struct dat_ep *ep, const struct dat_rmr *rmr, u32 flags)
 {
@@ -84,7 +84,7 @@ static DAT_RETURN krmr_post(struct dat_ep *ep, struct dat_rmr *rmr, u32 ticket,
 	return rc;
 }
 
-/* Handles and request arguments of a bind call; @lmr is unused if the call unbinds. */
+/* Handles and request arguments of a bind call.  A call that unbinds does not use @lmr. */
 struct bind_handles {
 	DAT_LMR_HANDLE	lmr;
 	DAT_EP_HANDLE	ep;

@@ -3,11 +3,12 @@
 /*
  * Upcalls of kernel consumers; <linux/kdat.h> specifies when and where upcalls run.
  *
- * A runner takes the events of one EVD and calls the consumer's upcall function for each event.  A
- * notification event queues a runner of the EVD, unless the number of running runners has reached
- * the maximum of the policy.  A runner calls the consumer with no lock held.  A runner ends when
- * the EVD is empty, or when UPCALL_BUDGET is used up.  If events are left, the runner queues the
- * next runner before it ends.
+ * A runner takes the events of one EVD and calls the consumer's upcall function for each event.
+ * With DAT_UPCALL_NORIFY, a runner calls the function without an event and leaves the events in the
+ * EVD.  A notification event queues a runner of the EVD, unless the number of running runners has
+ * reached the maximum of the policy.  A runner calls the consumer with no lock held.  A runner ends
+ * when the EVD is empty, or when UPCALL_BUDGET is used up.  If events are left, the runner queues
+ * the next runner before it ends.
  *
  * A runner whose upcalls must not sleep runs in softirq, and is queued on the current CPU.  The
  * code that takes completions calls kdat_upcall_hold() first and kdat_upcall_release() last.
@@ -34,8 +35,8 @@
  * struct upcall_cpu - queued runners of a CPU
  * @lock: lock of @list; no other lock is taken inside
  * @list: queued runners, linked by struct dat_upcall's @node
- * @first: queued runner that runs before the runners in @list, kept here so that a single runner
- *	needs no lock; NULL if @held is 0; written with softirqs disabled
+ * @first: queued runner that runs before the runners in @list; a single queued runner is kept here,
+ *	because it then needs no lock; NULL if @held is 0; written with softirqs disabled
  * @held: number of functions on this CPU that will run @first and @list before they end; written
  *	with softirqs disabled
  * @event: event that the running upcall gets; one per CPU, because upcalls do not nest
@@ -110,7 +111,7 @@ void kdat_upcall_drained(struct dat_evd *evd)
 	upcall_of(evd)->armed = true;
 }
 
-/* Takes evd->lock, and disables softirqs if the runner runs in process context. */
+/* Takes evd->lock.  A runner in process context also disables softirqs. */
 static __always_inline void upcall_lock(struct dat_evd *evd, bool process)
 {
 	if (process)
@@ -127,7 +128,7 @@ static __always_inline void upcall_unlock(struct dat_evd *evd, bool process)
 		spin_unlock(&evd->lock);
 }
 
-/* Returns true if a running runner may start an upcall and an event is queued. */
+/* Returns true if an event is queued and the running runner may make an upcall. */
 static bool upcall_wanted(const struct dat_upcall *u, const struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
@@ -175,7 +176,7 @@ static __always_inline void upcall_begin_dto(const struct dat_evd *evd, DAT_EVEN
 	event->evd_handle = kdat_handle(&evd->obj);
 }
 
-/* Makes an upcall with the oldest event, which is not a DTO completion. */
+/* Makes an upcall with the oldest event, which is not a DTO completion, then resets @event. */
 static noinline void upcall_other(struct dat_upcall *u, DAT_EVENT *event, bool process)
 	__must_hold(&u->evd->lock)
 {
@@ -194,7 +195,7 @@ static noinline void upcall_other(struct dat_upcall *u, DAT_EVENT *event, bool p
 	upcall_lock(evd, process);
 }
 
-/* Makes one upcall, after upcall_begin_dto().  Returns true if the runner goes on. */
+/* Makes one upcall.  @event: see upcall_begin_dto().  Returns true if the runner goes on. */
 static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *evd,
 					DAT_EVENT *event, bool process)
 {
@@ -258,7 +259,7 @@ static __always_inline int upcall_run(struct dat_upcall *u, DAT_EVENT *event, bo
 		u->task = NULL;
 	ending = u->ending;
 	upcall_unlock(evd, process);
-	/* @u may be freed if kdat_upcall_end() has returned, so use only the address. */
+	/* @u may be freed, because kdat_upcall_end() may have returned: use only the address. */
 	if (unlikely(ending))
 		wake_up_var(u);
 	return max(UPCALL_BUDGET - budget, 1);
@@ -310,7 +311,7 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 	here->held--;
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
-	/* The tasklet of @c does not run the runners that were queued on the current CPU. */
+	/* The tasklet of an offline CPU does not run the runners that were queued on this CPU. */
 	if (here != c && !here->held && !list_empty(&here->list))
 		tasklet_schedule(&here->tasklet);
 }
@@ -336,7 +337,10 @@ void kdat_upcall_hold(void)
 	this_cpu_inc(upcall_cpus.held);
 }
 
-/* Runs the waiting runners.  Context: softirq; no lock is held that a consumer's call takes. */
+/*
+ * Ends kdat_upcall_hold(), and runs the waiting runners if no other function on this CPU holds the
+ * runners.  Context: softirq; the caller holds no lock that a consumer's call takes.
+ */
 void kdat_upcall_release(void)
 {
 	struct upcall_cpu *c = this_cpu_ptr(&upcall_cpus);
@@ -357,9 +361,9 @@ void kdat_upcall_setup(struct dat_upcall *u, bool process)
 }
 
 /*
- * Changes the policy and the callback.  @object: new callback, or NULL to keep the old callback.
- * @now: true if upcalls are also made for events that are already queued.  Returns false if @policy
- * needs a callback and the EVD has no callback.  evd->lock is held.
+ * Changes the policy and the callback, and re-arms the upcall.  @object: new callback, or NULL to
+ * keep the old callback.  @now: true to make upcalls for events that are already queued.  Returns
+ * false if @policy needs a callback and the EVD has no callback.  evd->lock is held.
  */
 bool kdat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 			const DAT_UPCALL_OBJECT *object, bool now)
@@ -391,8 +395,8 @@ static bool upcall_ended(struct dat_evd *evd)
 }
 
 /*
- * Prevents new upcalls and waits for running upcalls.  Context: may sleep; not inside an upcall;
- * the caller holds no lock that an upcall may take, such as ia->sem.
+ * Sets the policy DAT_UPCALL_DISABLE, and waits for running upcalls.  Context: may sleep; not
+ * inside an upcall of @evd; the caller holds no lock that an upcall may take, such as ia->sem.
  */
 void kdat_upcall_end(struct dat_evd *evd)
 {

@@ -15,8 +15,9 @@ struct dat_evd;
  * @policy: DAT_UPCALL_DISABLE, SINGLE_INSTANCE, NORIFY or MANY
  * @object: callback function of the consumer, and the argument of the function
  * @process: flag: upcalls may sleep; constant
- * @armed: flag for DAT_UPCALL_NORIFY: the next notification event starts an upcall
- * @again: flag for DAT_UPCALL_NORIFY: a notification event was queued after the last upcall began
+ * @armed: flag, used by DAT_UPCALL_NORIFY: the next notification event starts an upcall
+ * @again: flag: a notification event was queued after the last DAT_UPCALL_NORIFY upcall began; set
+ *	under every policy
  * @running: number of runners that are running
  * @ending: number of threads in kdat_upcall_end(); while not 0, no runner starts
  * @queued: flag: a runner is queued and has not started
@@ -24,9 +25,9 @@ struct dat_evd;
  * @work: work item that runs the runner, if @process
  * @task: task that runs @work; NULL if @work does not run; kdat_upcall_is_mine() reads @task
  *	without a lock
- * @evd: EVD that the upcall belongs to
+ * @evd: EVD of the upcall; constant
  *
- * evd->lock protects all members except @node.
+ * evd->lock protects all other members.
  */
 struct dat_upcall {
 	DAT_UPCALL_POLICY	policy;
