@@ -35,7 +35,10 @@ static struct ratelimit_state log_limits[RSM_NR_WHYS] = {
 	[0 ... RSM_NR_WHYS - 1] = RATELIMIT_STATE_INIT(log_limits, 60 * HZ, 10),
 };
 
-/* The kernel's log names this function when it tells how many lines were suppressed. */
+/*
+ * Returns true if a line with the reason @why may be logged now.  When the rate limiter logs how
+ * many lines it has suppressed, that line contains the name of this function.
+ */
 static bool handshake_log_allowed(enum rsm_why why)
 {
 	return READ_ONCE(dat_log_all) || __ratelimit(&log_limits[why]);
@@ -130,7 +133,7 @@ static int auth_error(int err)
 	}
 }
 
-/* Returns the reason for an error of auth_mac() or auth_check(). */
+/* Converts an error of auth_mac() or auth_check() to the reason for the end of the handshake. */
 static enum rsm_why auth_why(int err)
 {
 	switch (err) {
@@ -226,7 +229,10 @@ static int auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
 	return ret;
 }
 
-/* Returns 0; -EKEYREJECTED if @mac is not the HMAC of auth_mac(); or an error of auth_mac(). */
+/*
+ * Checks a received HMAC.  Returns 0 if @mac is right or the network is trusted, -EKEYREJECTED if
+ * @mac is wrong, or an error of auth_mac().
+ */
 static int auth_check(struct rsm_conn *conn, bool importer, const u8 *mac)
 {
 	u8 own[RSM_MAC];
@@ -287,7 +293,7 @@ void rsm_auth_prove(struct rsm_conn *conn)
 
 /*
  * Sends the proof again while the importer waits for the GRANT.  If the first proof arrives while
- * siw of the exporter completes the accept, siw processes that proof only when more data arrives.
+ * the exporter's siw completes the accept, siw processes that proof only when more data arrives.
  */
 void rsm_auth_prove_again(struct rsm_conn *conn)
 {
@@ -394,7 +400,7 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 	return true;
 }
 
-/* Checks the length and the header of a message.  @len may exceed the number of bytes of @msg. */
+/* Checks the length and the header of a message.  @len: length as received, unchecked. */
 static bool auth_valid(const struct rsm_conn *conn, const void *msg, u32 len)
 {
 	const struct rsm_proof *proof = msg;

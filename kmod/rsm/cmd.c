@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * The table of the ioctls of /dev/rsm.  The dispatcher in lib/ioctl.c copies their arguments.  An
- * argument also contains the result of the call; see the top of <rdma/dat_rsm.h>.
+ * The table of the ioctls of /dev/rsm.  The dispatcher in lib/ioctl.c copies the argument of an
+ * ioctl, which also contains the result; see the top of <rdma/dat_rsm.h>.
  */
 #include <linux/file.h>
 #include <linux/mm.h>

@@ -78,7 +78,7 @@ static struct rsm_conn *conn_find(struct rsm_ctlr *ctlr, u32 id)
 	return conn;
 }
 
-/* Returns true if the caller must report the end of the handshake, false if it is reported. */
+/* Returns true, once for each connection, if the caller must report the end of the handshake. */
 static bool conn_must_report(struct rsm_conn *conn)
 {
 	bool first = !conn->reported;
@@ -145,7 +145,7 @@ static void conn_beat(struct work_struct *work)
 		conn->want_beat = true;
 		rsm_msg_push(conn);
 	}
-	/* rsm_conn_end() sets RSM_CONN_LOST under conn->lock before it cancels conn->beat. */
+	/* The check excludes a race: rsm_conn_end() sets RSM_CONN_LOST, then cancels conn->beat. */
 	if (conn->state < RSM_CONN_LOST)
 		queue_delayed_work(rsm_wq, &conn->beat, beat_period());
 	spin_unlock_bh(&conn->lock);
@@ -201,7 +201,7 @@ int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq)
 	return rsm_conn_rdma(conn, &req);
 }
 
-/* Upcall of conn->evd, in softirq and one at a time.  rsm_conn_end() waits for a running upcall. */
+/* Upcall of conn->evd, in softirq.  Calls do not overlap.  rsm_conn_end() waits for a call. */
 static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;

@@ -20,8 +20,8 @@
 
 /*
  * Queue length for connection requests: one entry for each request that a lane may admit.  The
- * queue never overflows, because the gate refuses a request if the lane is full.  The listener's
- * own backlog is 1024.
+ * queue never overflows, because the gate refuses a request if the lane is full.  The queue is no
+ * longer than the listener's backlog in dat.ko, which is 1024 by default.
  */
 #define CTLR_REQUESTS	(RSM_LANE_OTHERS * RSM_NODE_PLACES + RSM_OTHER_PLACES)
 static_assert(CTLR_REQUESTS <= 1024);
@@ -84,7 +84,7 @@ static bool name_known(const struct rsm_node *node, const char *name)
 	return false;
 }
 
-/* Gives numbers to new adapters.  The number of a removed adapter stays reserved. */
+/* Assigns numbers to new adapters.  The number of a removed adapter stays reserved. */
 static void names_update(struct rsm_node *node)
 {
 	char name[DAT_NAME_SIZE];
@@ -375,7 +375,10 @@ static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 	return 0;
 }
 
-/* Marks an adapter whose device is gone, so that no new user gets it, and drops a reference. */
+/*
+ * Marks an adapter dead whose device is gone or whose address has changed, so that no new user gets
+ * the adapter.  Drops the caller's reference.
+ */
 static void ctlr_retire(struct rsm_ctlr *ctlr)
 {
 	struct rsm_node *node = ctlr->node;

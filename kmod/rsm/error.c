@@ -49,7 +49,7 @@ enum dat_rsm_err rsm_error(int err)
 {
 	unsigned int i;
 
-	/* Every call of a process ends here, so do not search after a success. */
+	/* Every ioctl calls this function, so do not search after a success. */
 	for (i = 0; err && i < ARRAY_SIZE(errors); i++)
 		if (errors[i].err == -err)
 			return errors[i].code;
@@ -60,7 +60,7 @@ __be32 rsm_error_to_wire(int err)
 {
 	enum dat_rsm_err code = rsm_error(err);
 
-	/* A peer takes 0 for success, so another errno must not become 0. */
+	/* A peer takes 0 for success, so an errno without a code must not become 0. */
 	return cpu_to_be32(err && !code ? DAT_RSM_NO_RESOURCES : code);
 }
 

@@ -50,7 +50,7 @@ void rsm_event_add_many(struct rsm_obj *obj, u32 n)
 		wake_up_all(&obj->wq);
 }
 
-/* Adds an event to the segment of an import.  @flags: 0, or DAT_RSM_NO_ACCUMULATE. */
+/* Adds an event to the segment of an import.  @flags: 0 or DAT_RSM_NO_ACCUMULATE. */
 int rsm_import_post(struct rsm_import *imp, u32 flags)
 {
 	if (smp_load_acquire(&imp->obj.cut))	/* pairs with rsm_obj_cut() */

@@ -54,7 +54,7 @@ static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
 	return exp;
 }
 
-/* Pins the caller's memory, or registers it with the segment's adapter. */
+/* Pins memory of the current process, or registers the memory with the segment's adapter. */
 static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **mem)
 {
 	if (exp->ctlr)
@@ -63,9 +63,10 @@ static int export_pin(const struct rsm_export *exp, u64 addr, struct rsm_mem **m
 }
 
 /*
- * Checks the permission to import a published segment.  @owner: true if the importer is the
- * exporter's user.  @group: true if the importer is in the exporter's group.  node->lock is held.
- * Returns 0, -ENONET or -EACCES.
+ * Checks the permission to import a published segment.  @node: importer's node id.  @want:
+ * DAT_RSM_READ, DAT_RSM_WRITE.  @owner: true if the importer is the exporter's user.  @group: true
+ * if the importer is in the exporter's group.  node->lock is held.  Returns 0, -ENONET if the
+ * access list does not contain the node, or -EACCES.
  */
 int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group)
 {
@@ -514,7 +515,10 @@ static bool export_stop(struct rsm_obj *obj)
 	return shared;
 }
 
-/* Waits until no remote importer has a connection, and until all calls have reached call_end(). */
+/*
+ * Waits until no remote importer has a connection, and until all calls have reached call_end().
+ * Does nothing for a loopback segment, which uses no adapter.
+ */
 static void export_wait(struct rsm_obj *obj)
 {
 	struct rsm_export *exp = to_rsm_export(obj);
@@ -525,7 +529,7 @@ static void export_wait(struct rsm_obj *obj)
 	wait_event(exp->obj.wq, !atomic_read(&exp->calls));
 }
 
-/* Unpins the memory of a stopped export, and puts the adapter. */
+/* Unpins the memory of a stopped export, and drops the reference to the adapter. */
 static void export_drop(struct rsm_obj *obj)
 {
 	struct rsm_export *exp = to_rsm_export(obj);

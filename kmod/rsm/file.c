@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* Open files of /dev/rsm, and what they map. */
+/* Open files of /dev/rsm, and the regions that processes map through these files. */
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* RSM imports: connections to segments, and windows, through which a process maps a segment. */
+/* RSM imports: connections to segments, and windows.  A process maps a segment through a window. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/interval_tree_generic.h>
@@ -71,9 +71,8 @@ static void window_alloc(struct rsm_import *imp)
 }
 
 /*
- * Frees the page offsets of the import's window if the import was dropped and no VMA is left.
- * imp->obj.ctx is valid: the caller either is dropping the import, or is closing a VMA, and a VMA
- * holds the file.
+ * Frees the page offsets of the import's window if the import was dropped and no VMA is left.  The
+ * caller is dropping the import or closing a VMA, which holds the file, so imp->obj.ctx is valid.
  */
 static void window_free(struct rsm_import *imp)
 {
@@ -138,7 +137,7 @@ static void import_answer(const struct rsm_import *imp, u32 generation,
 	arg->map_offset = imp->window << PAGE_SHIFT;
 	if (imp->remote && imp->remote->conn->swapped)
 		arg->flags = DAT_RSM_SWAPPED;
-	/* The overflow uid would make all users that the namespace does not have look the same. */
+	/* The overflow uid would make all users without an id in the namespace look the same. */
 	arg->owned = owner != (uid_t)-1;
 	arg->owner = arg->owned ? owner : 0;
 }
@@ -160,8 +159,8 @@ void rsm_import_zap(struct rsm_import *imp)
 /*
  * Cuts a loopback import.  Repeated and concurrent calls are harmless.  The function zaps the
  * window before it removes the import from export->imports, because an exporter that finds this
- * list empty may unpin the pages.  The caller waits for transfers.  Context: may sleep; node->lock
- * must not be held.
+ * list empty may unpin the pages.  The caller must then wait for transfers.  Context: may sleep;
+ * node->lock must not be held.
  */
 void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node)
 {

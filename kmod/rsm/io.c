@@ -43,7 +43,7 @@ static u32 mem_chunk(u64 offset, u64 left)
 	return min_t(u64, left, PAGE_SIZE - offset_in_page(offset));
 }
 
-/* Maps the segment's page.  Returns the address of the byte at @offset, or NULL after a cut. */
+/* Maps a page of the segment as mem_byte() does.  Returns NULL if the import is cut. */
 static void *io_map(const struct io *io, u64 offset)
 {
 	if (READ_ONCE(io->imp->obj.cut))
@@ -51,7 +51,10 @@ static void *io_map(const struct io *io, u64 offset)
 	return mem_byte(srcu_dereference(io->imp->export->mem, &rsm_transfers), offset);
 }
 
-/* Copies @n bytes.  Returns -EFAULT if the caller must first fault in the user memory at @addr. */
+/*
+ * Copies @n bytes between a page of the segment and user memory.  Returns -EFAULT if the caller
+ * must first fault in the user memory at @addr, or -ECONNABORTED if the import is cut.
+ */
 static int io_copy_user(const struct io *io, u64 offset, u64 addr, u32 n)
 {
 	int idx, ret = -ECONNABORTED;
@@ -182,7 +185,7 @@ static int io_copy_local(const struct io *io, u64 offset, struct rsm_localmem *l
 	return ret;
 }
 
-/* Checks that an entry is within its local memory, and that a get may write to this memory. */
+/* Checks that an entry is within the local memory @lm, and that a get may write to @lm. */
 int rsm_localmem_check(struct rsm_localmem *lm, const struct dat_rsm_ioent *e, bool put)
 {
 	struct rsm_mem *mem;

@@ -8,12 +8,14 @@
 #include "rsm/rdma.h"
 
 /*
- * Largest number of contexts that end at the same time because an address space has ended.  A
- * process may have thousands of files.  The end of a context waits for transfers, for peers, and
- * for teardowns of connections in serve_wq and in dat_close_wq, but not for the end of another
- * context.  The wait for peers ends at ctx->drain_deadline, so contexts that were queued together
- * wait for peers no longer than one of these contexts.  The limit does not delay the close of a
- * file.
+ * Largest number of contexts that end at the same time because an address space has ended.  A limit
+ * is needed, because a process may have thousands of files.
+ *
+ * The end of a context waits for transfers, for peers, and for teardowns of connections in serve_wq
+ * and in dat_close_wq, but not for the end of another context.  All contexts of a process have
+ * about the same ctx->drain_deadline, at which the wait for peers ends.  So many contexts together
+ * wait for peers no longer than one context.  The limit does not delay the close of a file, which
+ * ends the context itself.
  */
 #define CTX_ENDS	16
 

@@ -28,7 +28,7 @@ u64 rsm_mem_budget(void)
 	return (u64)totalram_pages() * percent / 100 << PAGE_SHIFT;
 }
 
-/* Returns true if VMAs, of any protection, cover all of [addr, addr + length). */
+/* Returns true if all of [addr, addr + length) is mapped, with any protection.  Takes mmap_lock. */
 static bool mem_mapped(u64 addr, u64 length)
 {
 	struct mm_struct *mm = current->mm;
@@ -97,8 +97,8 @@ static struct rsm_mem *mem_alloc(u64 length, bool exported)
 }
 
 /*
- * Pins @npages pages.  Returns 0 or a negative errno.  mem->npages is the number of pinned pages,
- * which the caller must unpin even after an error.
+ * Pins @npages pages.  Returns 0 or a negative errno.  Sets mem->npages to the number of pinned
+ * pages, which the caller must unpin even after an error.
  */
 static int mem_pin_pages(struct rsm_mem *mem, u64 addr, u32 npages, unsigned int gup)
 {
@@ -127,7 +127,8 @@ static void mem_unpin_pages(struct rsm_mem *mem)
 /*
  * Pins memory and sets mem->writable.  Local memory may be read-only, because a put only reads
  * local memory.  Read-only memory is pinned with FOLL_FORCE and FOLL_WRITE.  These flags break
- * copy-on-write before the pages are pinned, so the process keeps seeing the pinned pages.
+ * copy-on-write before the pages are pinned, so the process keeps seeing the pinned pages.  After
+ * an error, the caller unpins the pages in @mem.
  */
 static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 {
@@ -207,7 +208,7 @@ err_uncharge:
 	return ret;
 }
 
-/* Unpins and frees @mem, which may be NULL and which no transfer uses.  Context: may sleep. */
+/* Unpins and frees @mem, which may be NULL.  No transfer may use @mem.  Context: may sleep. */
 void rsm_mem_unpin(struct rsm_mem *mem)
 {
 	if (!mem)

@@ -88,7 +88,6 @@ static bool msg_pending(const struct rsm_conn *conn)
 	return conn->want_single || conn->want_events || conn->want_rebind || conn->want_beat;
 }
 
-/* Sends a TELL if the connection is up, a TELL is due, and no TELL is in flight. */
 void rsm_msg_push(struct rsm_conn *conn)
 {
 	struct rsm_msg msg = {
@@ -132,10 +131,6 @@ int rsm_msg_tell(struct rsm_conn *conn, bool single)
 	return ret;
 }
 
-/*
- * Clears conn->rebind_pending, after the peer has acknowledged the new key or the connection has
- * ended.
- */
 void rsm_msg_rebind_done(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
@@ -223,8 +218,8 @@ static void msg_acked(struct rsm_conn *conn)
 }
 
 /*
- * Returns true if the send queue has room for an ACK.  A peer may send the next TELL before the ACK
- * of its last TELL has completed here, so incomplete ACKs may fill the queue.
+ * Returns true if the send queue has room for an ACK.  A peer may send the next TELL before the
+ * last ACK has completed here, so ACKs in flight may fill the queue.
  */
 static bool can_answer(const struct rsm_conn *conn)
 {
@@ -313,7 +308,7 @@ static bool msg_next(struct rsm_conn *conn, struct rsm_received *r)
 	return any;
 }
 
-/* Work function: processes the messages in conn->inbox.  end_lock keeps conn->owner valid. */
+/* Processes the messages in conn->inbox.  end_lock keeps conn->owner valid. */
 void rsm_msg_inbox(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(work, struct rsm_conn, inbox_work);
@@ -357,7 +352,6 @@ void rsm_msg_received(struct rsm_conn *conn, const DAT_DTO_COMPLETION_EVENT_DATA
 	queue_work(rsm_wq, &conn->inbox_work);
 }
 
-/* Handles the completion of a sent message.  A TELL reports a completion only if the send fails. */
 void rsm_msg_sent(struct rsm_conn *conn, unsigned int slot)
 {
 	spin_lock(&conn->lock);

@@ -26,7 +26,10 @@ void rsm_msg_push(struct rsm_conn *conn);
  */
 void rsm_msg_completed(struct rsm_conn *conn);
 
-/* Ends the wait for the peer's acknowledgment of a new key.  conn->lock is held. */
+/*
+ * Clears conn->rebind_pending, after the peer has acknowledged the new key or the connection has
+ * ended.  conn->lock is held.
+ */
 void rsm_msg_rebind_done(struct rsm_conn *conn);
 
 /*
@@ -47,10 +50,10 @@ void rsm_msg_handshake(struct rsm_conn *conn, const void *msg, u32 len);
 /* Work function of conn->inbox_work. */
 void rsm_msg_inbox(struct work_struct *work);
 
-/* Returns the byte into which a flush of @channel reads.  A flush is an RDMA read of one byte. */
+/* Returns the destination of a flush of @channel.  A flush is an RDMA read of one byte. */
 DAT_LMR_TRIPLET rsm_msg_scratch(const struct rsm_conn *conn, enum rsm_channel channel);
 
-/* Returns the reason for the end of a handshake in which the exporter has sent the error @err. */
+/* Returns the reason for the end of a handshake whose answer or GRANT contains the error @err. */
 static inline enum rsm_why rsm_why_refused(int err)
 {
 	return err == -EKEYREJECTED ? RSM_WHY_CONF : RSM_WHY_REFUSED;
@@ -67,7 +70,7 @@ bool rsm_auth_link(struct rsm_conn *conn);
 /* Importer: sends the proof after the exporter's accept. */
 void rsm_auth_prove(struct rsm_conn *conn);
 
-/* Importer: sends the proof again.  conn->lock is held, and end_lock is not needed. */
+/* Importer: sends the proof again.  conn->lock is held instead of end_lock. */
 void rsm_auth_prove_again(struct rsm_conn *conn);
 
 /*

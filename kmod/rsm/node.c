@@ -46,7 +46,7 @@ static void __net_exit rsm_net_exit(struct net *net)
 {
 	struct rsm_node *node = net_generic(net, rsm_net_id);
 
-	/* Each file holds the namespace, so all files are closed and no segment is left. */
+	/* Each file has a reference to the namespace, so no file is open and no segment is left. */
 	xa_destroy(&node->segs);
 	xa_destroy(&node->users);
 	rsm_ctlrs_exit(node);
@@ -237,7 +237,7 @@ static int own_id_set(struct rsm_node *node, u32 id)
 	return ret;
 }
 
-/* Sets the node id, the table, or both, as arg->flags say.  After an error, nothing has changed. */
+/* Sets the node id, the table, or both, by arg->flags.  After an error, nothing has changed. */
 static int nodes_set(struct rsm_node *node, const struct dat_rsm_nodes *arg)
 {
 	struct rsm_table *t = NULL;
@@ -330,8 +330,8 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 }
 
 /*
- * Returns true if each field is 0 whose flag is not set, so that a later version can give a meaning
- * to other values.
+ * Returns false if a field is not 0 although the flag of the field is not set.  So a later version
+ * can give a meaning to such values.
  */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {

@@ -80,7 +80,10 @@ static void ctx_put_users(struct rsm_ctx *ctx)
 		user_put(ctx->node, ctx->users[--ctx->nr_users]);
 }
 
-/* Gets references to the users that dat_payers() names, who pay for the objects of a context. */
+/*
+ * Gets references to the users that are charged for the objects of a context; see dat_payers().
+ * Returns false if memory is short.
+ */
 static bool ctx_get_users(struct rsm_ctx *ctx)
 {
 	kuid_t uids[DAT_MAX_PAYERS];
@@ -257,7 +260,7 @@ static void obj_release(struct kref *ref)
 
 	if (obj->ops->release)
 		obj->ops->release(obj);
-	/* kfree_rcu() frees the whole object: struct rsm_obj is the first member of all types. */
+	/* kfree_rcu() frees the whole object, because @obj is the first member of each type. */
 	kfree_rcu(obj, rcu);
 }
 
@@ -272,7 +275,7 @@ void rsm_obj_put(struct rsm_obj *obj)
 
 /*
  * Marks an import as cut, but does not drop the import.  Wakes the threads that wait for events of
- * the import.  Transfers that begin later see @cut and fail.  The caller waits for transfers in
+ * the import.  Transfers that begin later see @cut and fail.  The caller must wait for transfers in
  * progress.  Context: any process context.
  */
 void rsm_obj_cut(struct rsm_obj *obj)
@@ -356,14 +359,17 @@ int rsm_obj_end(struct rsm_ctx *ctx, enum dat_rsm_type type, u32 id)
 	return 0;
 }
 
-/* Ends the object @obj unless another thread does so already.  The caller keeps its reference. */
+/* Ends @obj, unless another thread already does.  The caller keeps the reference.  May sleep. */
 void rsm_obj_undo(struct rsm_obj *obj)
 {
 	if (xa_cmpxchg(&obj->ctx->objs, obj->id, obj, XA_ZERO_ENTRY, GFP_KERNEL) == obj)
 		obj_end(obj);
 }
 
-/* Stops an object and appends the object to ctx->ending, so that ctx_end_work() drops it. */
+/*
+ * Stops an object and appends the object to ctx->ending, for ctx_end_work() to drop.  Returns true
+ * if transfers may still use the object.
+ */
 static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 {
 	bool busy = obj_stop(obj);
@@ -376,8 +382,8 @@ static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 }
 
 /*
- * Stops all objects of a context when its address space or its file ends.  No thread is inside a
- * call of the context, but peers may still access its segments.
+ * Stops all objects of a context when the address space or the file of the context ends.  No thread
+ * is inside a call of the context, but peers may still access the segments.
  *
  * The address space and the file may end at the same time, because another process may close the
  * file last.  Only the first call of this function then stops the objects, and
@@ -443,7 +449,7 @@ static int ctx_mem_changing(struct mmu_notifier *mn, const struct mmu_notifier_r
 }
 
 /*
- * Increments the generation again at the end of an invalidation.  entry_mapped() may still have
+ * Increments the generation again at the end of an invalidation, because entry_mapped() may have
  * found the old mapping after the start of the invalidation.
  */
 static void ctx_mem_changed(struct mmu_notifier *mn, const struct mmu_notifier_range *range)

@@ -55,15 +55,15 @@
 
 /*
  * Limits on connection requests.  A lane counts requests, and connections whose importers have no
- * verified proof.  Each node of node->table has a lane, and this node has one.  All other importers
- * share the last lane with requests from unprivileged ports, so neither an unknown peer nor a
+ * verified proof.  Each node of node->table and this node have a lane each.  All other importers
+ * share the last lane with requests from unprivileged ports.  So neither an unknown peer nor a
  * process of a node can fill the lane of a node.  While a lane is full, new requests are refused,
  * and the importers ask again.
  */
 #define RSM_LANE_OTHERS		(DAT_RSM_MAX_NODE + 1)
 #define RSM_LANES		(RSM_LANE_OTHERS + 1)
-#define RSM_NODE_PLACES		14
-#define RSM_OTHER_PLACES	112
+#define RSM_NODE_PLACES		14	/* limit of a node's lane */
+#define RSM_OTHER_PLACES	112	/* limit of the lane RSM_LANE_OTHERS */
 /*
  * Largest number of connections without a verified proof in the lane RSM_LANE_OTHERS.  At this
  * limit, a new connection evicts the oldest connection, so peers that never send a proof cannot
@@ -117,16 +117,17 @@ struct rsm_ctlr {
 	char			name[DAT_NAME_SIZE];	/* name of the adapter */
 	enum rsm_ctlr_state	state;	/* written by ctlr_set_state() only; node->ctlr_lock */
 	DAT_IA_HANDLE		ia;
-	/* EVD of connection events.  rsm_conn_upcall() runs one at a time and may sleep. */
+	/* EVD of connection events.  Calls of rsm_conn_upcall() do not overlap, and may sleep. */
 	DAT_EVD_HANDLE		evd;
-	/* EVD of connection requests, separate so that many requests delay no event of @evd. */
+	/* EVD of connection requests; separate, so that many requests delay no event of @evd. */
 	DAT_EVD_HANDLE		cr_evd;
 	DAT_PSP_HANDLE		psp;
 	bool			iwarp;
-	DAT_MEM_PRIV_FLAGS	read_priv;	/* privileges of the destination of a read */
+	/* Privileges that the destination of an RDMA read needs. */
+	DAT_MEM_PRIV_FLAGS	read_priv;
 	u32			reads;		/* limit of RDMA reads in flight of an EP */
 	struct sockaddr_storage	addr;		/* address at which @psp listens */
-	struct dat_gate		gate;		/* gate of @cr_evd, which counts in @lanes */
+	struct dat_gate		gate;		/* gate of @cr_evd; counts requests in @lanes */
 	/* Lanes, by the importer's node id; unknown nodes share RSM_LANE_OTHERS. */
 	struct rsm_lane		lanes[RSM_LANES];
 	struct xarray		conns;		/* struct rsm_conn by id; read under RCU */
@@ -157,8 +158,8 @@ int rsm_error_of_wire(__be32 code);
 int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
 
 /*
- * Drops a reference.  The last put closes the adapter.  The caller must have ended the caller's
- * connections.  Context: may sleep; not in an upcall of the adapter.
+ * Drops a reference.  The last put closes the adapter.  The caller must already have ended all
+ * connections that it made.  Context: may sleep; not in an upcall of the adapter.
  */
 void rsm_ctlr_put(struct rsm_ctlr *ctlr);
 
@@ -180,7 +181,7 @@ bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, 
 /* Port at which service points listen, in host byte order. */
 extern unsigned int rsm_port;
 
-/* Part of RSM that posts a request and handles the completion.  The cookie contains the channel. */
+/* Parts of RSM that post requests and handle completions.  A cookie contains the channel. */
 enum rsm_channel {
 	RSM_CHANNEL_MSG,
 	RSM_CHANNEL_STAGE,
@@ -218,7 +219,8 @@ enum rsm_why {
 	 * error, and librsm prints what to do, so the log keeps its lines for RSM_WHY_NO_KEY.
 	 */
 	RSM_WHY_NOT_READY,
-	RSM_WHY_GREETING,	/* no RSM kernel of this version, or no privileged source port */
+	/* The peer is no RSM kernel of this version, or does not use a privileged source port. */
+	RSM_WHY_GREETING,
 	RSM_WHY_NODE,		/* the importer asks for a node id that this host does not have */
 	RSM_WHY_ADDRESS,	/* the importer's node has another address at this adapter */
 	RSM_WHY_TRUST,		/* only one of the two nodes requires proofs */
@@ -301,7 +303,7 @@ struct rsm_conn {
 	bool				placed;
 	/* Flag of an exporter: the importer may have the key; protected by node->lock. */
 	bool				granted;
-	bool				trusts;		/* flag: no proofs are needed; constant */
+	bool				trusts;	/* flag: the network is trusted; constant */
 	/* Messages of the handshake; protected by @end_lock.  A sent proof never changes. */
 	struct rsm_transcript		transcript;
 	/*
@@ -346,11 +348,11 @@ struct rsm_conn {
 	bool				swapped;
 	/* Remote key of the segment; on the exporter's side valid only after a rebind. */
 	u32				rkey;
-	u64				addr;		/* remote address of the first byte */
+	u64				addr;	/* remote address of the segment's first byte */
 	u64				length;		/* importer: size of the segment in bytes */
 	u32				posted;		/* importer: posted transfers and flushes */
 	u32				completed;	/* completed transfers and flushes */
-	u32				acks;		/* number of ACKs that have not completed */
+	u32				acks;	/* number of sent ACKs that have not completed */
 	/* Time in jiffies of the last completion, or of a post without a request in flight. */
 	unsigned long			progress;
 	/* Value of @completed at which the due ACK is sent. */
@@ -372,7 +374,8 @@ struct rsm_conn {
 	struct rsm_received		inbox[RSM_CONN_RECVS];
 	u32				inbox_head;	/* number of entries taken */
 	u32				inbox_tail;	/* number of entries added */
-	unsigned long			last_rx;	/* time of the last receive; no lock */
+	/* Time in jiffies of the last receive; written and read without a lock. */
+	unsigned long			last_rx;
 	/* Woken by changes of @state, by completions of the stage, and by ACKs. */
 	wait_queue_head_t		wq;
 	/*
@@ -408,16 +411,16 @@ void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err);
 /* rsm/conn.c */
 
 /*
- * Allocates a connection without an endpoint.  @owner: import; NULL for a probe, and for an
- * exporter, which sets the owner later.  @stage: size in bytes of the memory for transfers.  The
- * caller gets a reference.  Context: may sleep.
+ * Allocates a connection without an endpoint.  @owner: import of an importer; NULL for a probe, and
+ * for an exporter, which sets the owner later.  @stage: size in bytes of the memory for transfers.
+ * The caller gets a reference.  Context: may sleep.
  */
 int rsm_conn_make(struct rsm_ctlr *ctlr, const struct rsm_conn_ops *ops, void *owner,
 		  u32 stage, struct rsm_conn **out);
 
 /*
- * Makes the endpoint.  @traits: bits of enum dat_ep_trait.  After an error, the caller must call
- * rsm_conn_end(), which frees what this function has made.
+ * Makes the endpoint in the zone @pz.  @traits: bits of enum dat_ep_trait.  After an error, the
+ * caller must call rsm_conn_end(), which frees what this function has made.
  * Context: may sleep; the caller prevents a concurrent rsm_conn_end().
  */
 int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits);
@@ -458,7 +461,7 @@ struct rsm_request {
 /*
  * Posts a transfer of an import.  The send queue has room, because callers respect RSM_STAGE_WRS
  * and RSM_RING_WRS.  Context: any but hard interrupt.  Returns -ENOTCONN if the connection is not
- * up, or -EIO if the device is gone or a bug made the post fail.
+ * up, or -EIO if the post fails, because the device is gone or because of a bug.
  */
 int rsm_conn_rdma(struct rsm_conn *conn, struct rsm_request *req);
 

@@ -8,10 +8,11 @@
 
 #include "rsm/ring.h"
 
+/* Timeout of the transport for a connect.  The handshake may take the same time again. */
 #define CONNECT_US	(5 * USEC_PER_SEC)
 /*
- * Time during which an importer asks again while the exporter's lane is full.  The pause between
- * two requests grows from BUSY_MS_FIRST to BUSY_MS_LONGEST.
+ * Time in microseconds during which an importer asks again while the exporter's lane is full.  The
+ * pause between two requests grows from BUSY_MS_FIRST to BUSY_MS_LONGEST.
  */
 #define BUSY_TIME	(2 * CONNECT_US)
 #define BUSY_MS_FIRST	10
@@ -98,8 +99,8 @@ static int conn_begin(struct rsm_conn *conn, u32 timeout_us)
 	if (rc)
 		return rsm_dat_error(rc);
 	/*
-	 * end_lock is not needed, because no event arrives before the request is sent.  A probe of
-	 * the topology runs in a work item, which has all capabilities, so nothing is charged.
+	 * end_lock is not needed, because no event arrives before the request is sent.  A probe is
+	 * not charged, because a probe runs in a work item, which has all capabilities.
 	 */
 	ret = rsm_conn_make_ep(conn, conn->pz, DAT_EP_KERNEL_PORT | DAT_EP_CHARGED);
 	if (ret)
@@ -129,8 +130,8 @@ static int conn_result(struct rsm_conn *conn)
  *
  * Returns -EBUSY if the exporter's lane is full; -EAGAIN if the exporter disconnected during the
  * handshake; -ETIMEDOUT if the transport connected, but the handshake did not end in time; or
- * -ERESTARTNOHAND after a signal.  The kernel then restarts the system call unless a signal handler
- * runs.
+ * -ERESTARTNOHAND after a signal.  After -ERESTARTNOHAND, the system call starts again unless a
+ * signal handler runs.
  */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -154,12 +155,12 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 				ret);
 		return ret;
 	}
-	/* A connection that was lost after a successful handshake has cut the import. */
+	/* If the connection is lost by now, the result is still 0, and the import is cut. */
 	ret = conn_result(conn);
 	return ret == -ECONNABORTED ? -EAGAIN : ret;
 }
 
-/* Tears the connection, the ring and the zone down.  The caller keeps the reference to @conn. */
+/* Ends the connection, the ring and the zone.  The caller keeps the reference to @conn. */
 static void conn_close(struct rsm_conn *conn)
 {
 	rsm_conn_end(conn);
@@ -283,7 +284,7 @@ void rsm_remote_end(struct rsm_import *imp)
 	struct rsm_remote *r = imp->remote;
 	struct rsm_ctx *ctx = imp->obj.ctx;
 
-	/* Wait a limited time until the exporter has acknowledged the events posted to it. */
+	/* Wait for a limited time until the exporter has acknowledged all posted events. */
 	rsm_msg_drain(r->conn, test_bit(0, &ctx->ended) ? ctx->drain_deadline : jiffies + HZ);
 	conn_close(r->conn);
 	rsm_ctlr_put(r->ctlr);

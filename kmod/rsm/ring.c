@@ -4,8 +4,9 @@
  * The kernel's side of the rings of imports.  Letters in parentheses refer to the memory barriers
  * described in <rdma/dat_rsm.h>.
  *
- * The kernel does not trust the shared pages.  It reads the tail once and compares the tail with a
- * private index.  It copies each entry once and checks the copy.  Invalid content cuts the import.
+ * The kernel does not trust the shared pages.  The kernel reads the tail once and compares the tail
+ * with a private index, and copies each entry once and checks the copy.  Invalid content cuts the
+ * import.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -124,7 +125,7 @@ static int ring_issue(struct rsm_ring *r, const struct dat_rsm_entry *e, bool si
 	return ret;
 }
 
-/* Marks the ring dead, so that the driver takes no more entries.  Returns false if already dead. */
+/* Marks the ring dead, so that the kernel takes no more entries.  Returns false if already dead. */
 static bool ring_stop(struct rsm_ring *r, int err)
 {
 	lockdep_assert_held(&r->lock);

@@ -14,18 +14,19 @@
 
 #include "rsm/rdma.h"
 
-#define RSM_RING_ENTRIES	128
+#define RSM_RING_ENTRIES	128	/* number of entries of a ring */
 /* Offset of the first entry in the submit region, and log2 of the size of an entry. */
 #define RSM_RING_ENTRY_OFFSET	sizeof(struct dat_rsm_submit)
 #define RSM_RING_ENTRY_SHIFT	5
-#define RSM_RING_DATA		262144
+#define RSM_RING_DATA		262144	/* size of the data area in bytes */
 /*
  * Sizes in bytes of the contiguous chunks of the data area; at least a page.  ring_alloc_data()
  * tries the larger size first.
  */
 #define RSM_RING_CHUNK_MOST	(PAGE_SIZE > 65536 ? PAGE_SIZE : 65536)
 #define RSM_RING_CHUNK_LEAST	(PAGE_SIZE > 32768 ? PAGE_SIZE : 32768)
-#define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)	/* maximum */
+/* Largest number of chunks of a data area. */
+#define RSM_RING_CHUNKS		(RSM_RING_DATA / RSM_RING_CHUNK_LEAST)
 
 /* The ring of an import. */
 struct rsm_ring {
@@ -33,8 +34,8 @@ struct rsm_ring {
 	struct rsm_conn		*conn;		/* connection of @imp, with a reference */
 	/* struct dat_rsm_submit and the entries, written by the process. */
 	struct dat_region	submit;
-	struct dat_region	status;		/* struct dat_rsm_status, written by the driver */
-	struct dat_region	data;		/* data area of contiguous chunks, without va */
+	struct dat_region	status;		/* struct dat_rsm_status, written by the kernel */
+	struct dat_region	data;		/* data area of contiguous chunks; va is NULL */
 	/* Size of a chunk in bytes, a power of two; no transfer crosses the end of a chunk. */
 	u32			chunk;
 	DAT_LMR_HANDLE		lmr[RSM_RING_CHUNKS];	/* LMRs of the chunks */
@@ -50,7 +51,7 @@ struct rsm_ring {
 	 * entries.
 	 */
 	DAT_LMR_TRIPLET		got[RSM_RING_WRS];
-	bool			dead;		/* flag: the driver takes no more entries */
+	bool			dead;		/* flag: the kernel takes no more entries */
 	bool			armed;		/* flag: DAT_RSM_NEED_KICK is set */
 	bool			waiting;	/* flag: a thread waits for an entry */
 	/* Lowest index for which a thread waits; valid if @waiting. */

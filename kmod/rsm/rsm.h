@@ -117,12 +117,12 @@ struct rsm_node {
 	struct xarray		segs;
 	/* Start of the search for an automatic segment id. */
 	u32			next_auto;
-	u32			id;		/* changes only under @lock while @objs is 0 */
+	u32			id;		/* node id; changes under @lock while @objs is 0 */
 	atomic_t		objs;		/* number of objects; incremented under @lock */
 	struct xarray		users;		/* struct rsm_user by uid */
 	struct net		*net;		/* network namespace, which owns the node */
 	struct mutex		ctlr_lock;	/* see the top of this file */
-	/* List of struct rsm_ctlr, from the start of an open to the end of a close; @ctlr_lock. */
+	/* List of struct rsm_ctlr that are open, being opened or being closed; @ctlr_lock. */
 	struct list_head	ctlrs;
 	/* Number of state changes of @ctlrs; written under @ctlr_lock. */
 	u32			ctlr_changes;
@@ -132,13 +132,13 @@ struct rsm_node {
 	unsigned int		nr_names;	/* length of @names; @ctlr_lock */
 	struct rsm_table __rcu	*table;	/* NULL, or set under @ctlr_lock; read under RCU */
 	spinlock_t		key_lock;	/* protects @key */
-	/* Logon key that contains the cluster key, with a reference; or NULL. */
+	/* Logon key that contains the cluster key, with a reference; NULL without a key. */
 	struct key		*key;
 	bool			trusts;	/* flag: the administrator trusts the whole network */
-	/* Protects @surveys and @survey; held while a survey runs; outside @ctlr_lock. */
+	/* Mutex for @surveys and @survey; held while a survey runs; taken before @ctlr_lock. */
 	struct mutex		survey_lock;
 	u32			surveys;	/* number of surveys that have begun */
-	struct rsm_survey	*survey;	/* last result, or NULL */
+	struct rsm_survey	*survey;	/* result of the last survey, or NULL */
 };
 
 /* An open file of /dev/rsm. */
@@ -197,7 +197,7 @@ struct rsm_ctx {
 	unsigned long		drain_deadline;
 	struct mutex		rings_lock;	/* protects @rings */
 	struct list_head	rings;	/* struct rsm_ring of all imports with a connection */
-	/* Flag: the poller of the file takes new entries; read under ring->lock. */
+	/* Flag: the poller of the file takes new entries; written by the poller without a lock. */
 	bool			watched;
 };
 
@@ -213,11 +213,11 @@ struct rsm_obj_ops {
 	 * still use the object.  Without @stop, such transfers are assumed.
 	 */
 	bool			(*stop)(struct rsm_obj *obj);
-	/* Waits until no peer reaches the memory; optional; may sleep. */
+	/* Waits until no peer can access the memory; optional; may sleep. */
 	void			(*wait)(struct rsm_obj *obj);
 	/* Unpins the memory, or ends the connection; may sleep. */
 	void			(*drop)(struct rsm_obj *obj);
-	/* Frees what the object points to, after the last put; optional; see rsm_obj_put(). */
+	/* Frees what the object points to, at the last put; optional; see rsm_obj_put(). */
 	void			(*release)(struct rsm_obj *obj);
 	/* Writes one line of fdinfo. */
 	void			(*show)(struct seq_file *m, const struct rsm_obj *obj);
@@ -232,7 +232,8 @@ struct rsm_obj {
 	struct rsm_ctx		*ctx;		/* valid until the object is dropped */
 	/* Flag: the creator had CAP_SYS_RESOURCE, so no limit of a user applies; constant. */
 	bool			unlimited;
-	u64			number;	/* result of DAT_IOC_ABI of an event descriptor; constant */
+	/* Number that DAT_IOC_ABI on an event descriptor of the object returns; constant. */
+	u64			number;
 	spinlock_t		lock;		/* protects all members below */
 	struct dat_rsm_slot	*slot;		/* NULL once the object is stopped */
 	/* Copy of the generation in @slot; changes when the object is made or cut. */
@@ -265,11 +266,12 @@ struct rsm_export {
 	u32			flags;		/* DAT_RSM_REBINDABLE, ... */
 	kuid_t			uid;		/* user of the creator */
 	kgid_t			gid;		/* group of the creator */
-	u32			umask_perm;	/* permissions of importers without @acl */
+	u32			umask_perm;	/* permissions of importers if @acl is NULL */
 	u64			length;		/* length in bytes */
-	u64			addr;		/* address in the creator; node->lock */
+	u64			addr;		/* address in the creator's memory; node->lock */
 	struct rsm_mem __rcu	*mem;	/* changed under node->lock, read under rsm_transfers */
-	u32			segid;		/* 0 unless published or withdrawing; node->lock */
+	/* Segment id; 0 if the segment is neither published nor withdrawing; node->lock. */
+	u32			segid;
 	/* Flag: a withdrawal waits for importers, and lookups of @segid fail; node->lock. */
 	bool			withdrawing;
 	struct dat_rsm_access	*acl;		/* access list, or NULL; node->lock */
@@ -287,7 +289,7 @@ struct rsm_export {
 	struct list_head	peers;
 	/* Number of connections whose teardown is not complete; obj.wq is woken at 0. */
 	atomic_t		conns;
-	atomic_t		importers;	/* number of connections that have the key */
+	atomic_t		importers;	/* number of connections that got the key */
 	/* Number of connections that may still use the old memory; obj.wq is woken at 0. */
 	atomic_t		rebinds_pending;
 	/* Number of running calls that use @ctlr and @pz; obj.wq is woken at 0. */
@@ -302,7 +304,8 @@ struct rsm_import {
 	struct rsm_export	*export;	/* segment of a loopback import, with a reference */
 	/* Entry in export->imports, until a cut has zapped the window; node->lock. */
 	struct list_head	node;
-	u32			rebinds;	/* export->rebinds at the last zap; node->lock */
+	/* Value of export->rebinds when the window was last zapped; node->lock. */
+	u32			rebinds;
 	u32			perm;		/* DAT_RSM_READ, DAT_RSM_WRITE */
 	/* User of the exporting process; INVALID_UID if unknown. */
 	kuid_t			owner;

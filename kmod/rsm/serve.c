@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * The exporter's side of RSM connections.  The exporting process is not involved: an upcall of the
+ * The exporter's side of RSM connections.  The exporting process is not involved.  An upcall of the
  * adapter answers connection requests, and a withdrawal of the segment ends all connections.
  *
  * A connection is in export->peers until the peer disconnects or the segment is withdrawn.  The
@@ -244,7 +244,7 @@ static void serve_join_unproven(struct rsm_conn *conn)
 	lane->nr_unproven++;
 }
 
-/* Finds the segment that a peer asks for.  node->lock is held, and keeps the segment published. */
+/* Finds the segment that a peer asks for.  The segment stays published while node->lock is held. */
 static int serve_find(struct rsm_ctlr *ctlr, const struct rsm_greeting *g, struct rsm_export **out)
 {
 	struct rsm_export *exp = xa_load(&ctlr->node->segs, be32_to_cpu(g->segid));
@@ -453,7 +453,7 @@ static void serve_request(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr)
 	DAT_CR_PARAM param = {};
 	int place = kdat_cr_place(cr), ret;
 
-	/* A request is gone only if the IA is being closed.  The lanes end with the adapter. */
+	/* A request is gone only if the IA is being closed, which also ends the lanes. */
 	if (place < 0)
 		return;
 	asked.lane = &ctlr->lanes[place];
@@ -478,7 +478,7 @@ out:
 /*
  * Returns the index of the lane for a request.  The greeting is unchecked, because
  * rsm_serve_upcall() checks the greeting and answers the request later.  A request that an
- * unprivileged process of a node may have sent takes no place of the node's kernel.
+ * unprivileged process of a node may have sent does not count in the lane of that node.
  */
 static unsigned int serve_lane(struct rsm_ctlr *ctlr, const struct sockaddr *remote, const void *pd,
 			       u32 pd_len)
@@ -608,8 +608,9 @@ static bool serve_rebinds_done(const struct rsm_export *exp)
 }
 
 /*
- * Waits until no peer uses the segment's old memory.  Ends the connections of peers that do not
- * acknowledge the new key in time.  Context: may sleep.
+ * Waits until no peer uses the segment's old memory.  Ends the connections of peers that have not
+ * acknowledged the new key when REBIND_TIMEOUT has passed or the process is being killed.  Context:
+ * may sleep.
  */
 void rsm_serve_rebind_wait(struct rsm_export *exp)
 {

@@ -29,7 +29,10 @@ struct chunk {
 	u32	n;		/* number of bytes */
 };
 
-/* State of the stage during a DAT_IOC_RSM_IO call.  @begin, @first and @next are chunk numbers. */
+/*
+ * State of the stage during a DAT_IOC_RSM_IO call.  @begin, @first and @next are numbers of chunks,
+ * which are also the numbers of the chunks' requests.
+ */
 struct stage {
 	struct rsm_transfer	*t;
 	struct rsm_remote	*r;
@@ -62,9 +65,11 @@ void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok)
 	 * reports a completion.
 	 */
 	if (!r->failed)
-		smp_store_release(&r->done, seq + ok);	/* after the data of a get */
+		/* A reader that sees @done also sees the data of a get. */
+		smp_store_release(&r->done, seq + ok);
 	if (!ok)
-		smp_store_release(&r->failed, true);	/* @done is final */
+		/* A reader that sees @failed also sees the final value of @done. */
+		smp_store_release(&r->failed, true);
 	wake_up_all(&conn->wq);
 }
 

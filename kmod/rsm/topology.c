@@ -14,7 +14,10 @@
 /* Result of a topology survey. */
 struct rsm_survey {
 	u32			count;
-	/* Links, by controller: the LOCAL link, the link to this node, the links to other nodes. */
+	/*
+	 * Links, in the order of the controllers.  The links of a controller are the LOCAL link,
+	 * the link to this node, and the links to other nodes, in this order.
+	 */
 	struct dat_rsm_link	links[];
 };
 
@@ -119,9 +122,9 @@ static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link
 }
 
 /*
- * Probes all nodes in parallel.  The workqueue runs up to 512 probes at a time, which take two
- * seconds if a node does not answer, or four seconds if a node accepts and then sends nothing.  A
- * killed caller waits only for the probes that have begun.
+ * Probes all nodes in parallel.  The workqueue runs at least 512 probes at a time.  A probe takes
+ * two seconds if the node does not answer, or four seconds if the node accepts and then sends
+ * nothing.  A killed caller waits only for the probes that have begun.
  */
 static int survey_ask(struct rsm_node *node, struct rsm_survey *s, struct probe *probes)
 {
@@ -202,8 +205,8 @@ static struct rsm_survey *survey_copy(const struct rsm_survey *s)
 
 /*
  * Copies the result of a survey that began after this call.  The caller frees *@out by kvfree().
- * Only one survey runs at a time, so that many callers do not load the network.  A caller uses the
- * result of another caller's survey that began while the first caller waited for survey_lock.
+ * Only one survey runs at a time, so that many callers do not load the network.  If the survey of
+ * another caller began while this call waited for survey_lock, this call copies that result.
  */
 static int survey_get(struct rsm_node *node, struct rsm_survey **out)
 {

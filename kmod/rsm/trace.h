@@ -12,9 +12,9 @@
 #include "rsm/rdma.h"
 
 /*
- * Names of values; see core/trace.h.  An error has an errno as number.  Its name is that of the
- * code in rsm/error.c, or that of the errno if the errno has no code.  An errno is a macro, so the
- * format files contain the number without TRACE_DEFINE_ENUM().
+ * Names of values; see core/trace.h.  The value of an error is an errno.  The name of the error is
+ * that of the code in rsm/error.c, or that of the errno if the errno has no code.  An errno is a
+ * macro, so the format files contain the number without TRACE_DEFINE_ENUM().
  */
 #define RSM_ERR_NAMES	\
 	EM(0, "OK") \

@@ -21,8 +21,8 @@
  *
  * PROOF and GRANT contain an HMAC-SHA256 over struct rsm_transcript, which contains all messages of
  * the handshake and the numbers of both queue pairs.  Each side sends a nonce, which prevents a
- * replay.  Each side uses another label, so a peer cannot send a received HMAC back as the peer's
- * own.  See rsm/auth.c.
+ * replay.  The two sides use different labels, so a peer cannot send a received HMAC back as the
+ * peer's own.  See rsm/auth.c.
  */
 
 #define RSM_NONCE	32
@@ -89,7 +89,8 @@ struct rsm_answer {
  * @RSM_MSG_ACK: struct rsm_msg; the sender of the ACK has processed the last TELL of its peer
  * @RSM_MSG_TELL: struct rsm_msg with events or a rebind; an empty TELL is a heartbeat
  * @RSM_MSG_PROOF: struct rsm_proof; first message of an importer, which may send the message again
- * @RSM_MSG_GRANT: struct rsm_grant; first message of an exporter, sent once
+ * @RSM_MSG_GRANT: struct rsm_grant or struct rsm_owner_grant; first message of an exporter, sent
+ *	once
  *
  * Each side has at most one TELL in flight and answers each TELL by one ACK.  Types 3 and 4 are
  * reserved, because an earlier version used these types.  A message of a reserved or unknown type
@@ -112,7 +113,8 @@ enum rsm_msg_type {
  * @uid: effective user id, in the initial user namespace of the importer's kernel
  * @gid: effective group id, in the initial user namespace
  * @groups: first RSM_PROOF_GROUPS supplementary groups, in the initial user namespace
- * @mac: HMAC with the cluster key over the transcript, in which @mac and the grant are zeros
+ * @mac: HMAC with the cluster key over the transcript, in which @mac, the owner and the grant are
+ *	zeros; not used if both sides trust the network
  */
 #define RSM_PROOF_GROUPS	32
 struct rsm_proof {
@@ -140,7 +142,7 @@ struct rsm_proof {
  * @addr: address of the segment's first byte, for use with @rkey
  * @length: bytes of the segment
  * @mac: HMAC with the cluster key over the transcript, in which @mac is zeros.  If the importer's
- *	proof is wrong, the exporter sends zeros instead of the HMAC
+ *	proof is wrong or both sides trust the network, the exporter sends zeros instead of the HMAC
  */
 struct rsm_grant {
 	__be32	magic;
