@@ -204,9 +204,9 @@ struct dat_adapter {
  * struct dat_ia_open - bind this file to an adapter; once per file
  * @size: size of this structure, in bytes
  * @flags: 0; reserved for flags of later versions
- * @name: IA name, NUL-terminated; or an IA name, "@" and the only address that the IA uses, for
- *	example "mlx5_0@192.0.2.1" or "mlx5_0@fe80::1%eth0".  Without an address, the IA uses all
- *	addresses of the port
+ * @name: IA name, NUL-terminated; or an IA name, an at sign and the only address that the IA uses,
+ *	a link-local address with a percent sign and the interface.  Without an address, the IA
+ *	uses all addresses of the port
  * @user_data: value of @owner in async events about the IA
  * @doorbell_offset: out: mmap() offset of the doorbell region
  * @doorbell_size: out: bytes of the doorbell region
