@@ -205,7 +205,7 @@ a_late_message() {
 }
 
 echo "TAP version 13"
-echo "1..14"
+echo "1..15"
 killed_in --op send --test lat
 result a_client_that_is_killed_in_a_ping_pong_does_not_end_the_server
 killed_in --op send --test bw
