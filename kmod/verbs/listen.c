@@ -72,8 +72,8 @@ void verbs_addrs_changed(const struct net *net, const struct ib_device *ibdev)
 }
 
 /*
- * Converts an error of rdma_bind_addr() to the errno that <rdma/dat_ioctl.h> documents.  Returns
- * -EAGAIN if @addr is still tentative or was removed.
+ * Converts an error of rdma_bind_addr() or rdma_listen() to the errno that <rdma/dat_ioctl.h>
+ * documents.  Returns -EAGAIN if @addr is still tentative or was removed.
  */
 static int listen_error(struct net *net, const struct sockaddr_storage *addr, int err)
 {
@@ -104,7 +104,8 @@ static int id_listen(struct verbs_listener *l, struct rdma_cm_id *id,
 		l->port = dat_addr_port(&id->route.addr.src_addr);
 		dat_psp_bound(l->psp, l->port);
 	}
-	return rdma_listen(id, CM_BACKLOG);
+	ret = rdma_listen(id, CM_BACKLOG);
+	return ret ? listen_error(ia->net, addr, ret) : 0;
 }
 
 static int point_add(struct verbs_listener *l, const struct sockaddr_storage *addr)
@@ -188,11 +189,16 @@ static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *
 	return ret;
 }
 
+/* Returns true for an error that ends the creation of a listener, even if other addresses work. */
+static bool is_refusal(int err)
+{
+	return err == -EADDRINUSE || err == -EPERM || err == -ENOMEM;
+}
+
 /*
  * Makes the listener listen at exactly the addresses that the adapter has.  Returns 0, or the error
  * of an address at which the listener cannot listen.  The listener then listens at the other
- * addresses.  If several addresses fail, an error other than -EAGAIN and -ENODEV takes precedence.
- * May sleep.
+ * addresses.  If several addresses fail, an error of is_refusal() takes precedence.  May sleep.
  */
 static int follow(struct verbs_listener *l)
 {
@@ -206,7 +212,7 @@ static int follow(struct verbs_listener *l)
 		p->seen = false;
 	for (nr = 0; verbs_find_addr(ia->dev, ia->port, ia->net, &nr, &ss); nr++) {
 		ret = follow_addr(l, &ss);
-		if (ret && (!err || err == -EAGAIN || err == -ENODEV))
+		if (ret && !is_refusal(err))
 			err = ret;
 	}
 	list_for_each_entry_safe(p, next, &l->points, node)
@@ -239,15 +245,15 @@ static void follow_work(struct work_struct *work)
 
 /*
  * Begins to listen at all addresses.  A tentative address is no error, because follow_work() tries
- * the address later.  An address that rdma_cm takes for another device's (-ENODEV) is no error if
- * the listener listens at another address.  If l->port is 0, at least one address must work,
- * because the first bind chooses the port number.
+ * the address later.  An address at which the device cannot listen, or that rdma_cm takes for
+ * another device's (-ENODEV), is no error if the listener listens at another address.  If l->port
+ * is 0, at least one address must work, because the first bind chooses the port number.
  */
 static int listen_first(struct verbs_listener *l)
 {
 	int ret = follow(l);
 
-	if (ret == -EAGAIN || (ret == -ENODEV && !list_empty(&l->points)))
+	if (ret == -EAGAIN || (!is_refusal(ret) && !list_empty(&l->points)))
 		ret = 0;
 	if (!ret && !l->port)
 		ret = -ENETUNREACH;
