@@ -193,7 +193,7 @@ static int send_req(struct roce *r, const struct roce_ask *ask, uint32_t i)
 	put32(d + 32, (FIRST_QPN + i) << 8 | 4);	/* responder resources */
 	put32(d + 36, 4);				/* initiator depth */
 	put32(d + 40, 31 << 3);				/* RC, longest response timeout */
-	put32(d + 44, FIRST_PSN << 8 | 31 << 3 | 6);	/* soft-RoCE retries without end if this is 7 */
+	put32(d + 44, FIRST_PSN << 8 | 31 << 3 | 6);	/* soft-RoCE takes 7 as no limit */
 	put32(d + 48, 0xffff0000 | 3 << 12 | 7 << 8 | 15 << 4);	/* P_Key, MTU 1024, retries */
 	put32(d + 52, 0xffffffff);			/* LIDs */
 	put_gid(d + 56, r->own);
