@@ -164,12 +164,22 @@ static bool has_addr6(struct net *net, const struct sockaddr_storage *ss, u32 ba
 	return has;
 }
 
-/* Returns true if @ss is an address of an interface in @net, and not a tentative IPv6 address. */
+/*
+ * Returns true if @ss is an address of an interface in @net, and not a tentative IPv6 address.
+ * Looks for IPv4 addresses as rdma_bind_addr() does, which also finds those of an interface in a
+ * VRF.
+ */
 bool verbs_addr_usable(struct net *net, const struct sockaddr_storage *ss)
 {
-	if (ss->ss_family == AF_INET)
-		return inet_addr_type(net, ((const struct sockaddr_in *)ss)->sin_addr.s_addr) ==
-		       RTN_LOCAL;
+	const struct sockaddr_in *in = (const void *)ss;
+	bool found;
+
+	if (ss->ss_family == AF_INET) {
+		rcu_read_lock();
+		found = __ip_dev_find(net, in->sin_addr.s_addr, false);
+		rcu_read_unlock();
+		return found;
+	}
 	return ipv6_mod_enabled() && has_addr6(net, ss, IFA_F_TENTATIVE);
 }
 

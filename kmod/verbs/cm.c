@@ -29,7 +29,7 @@
 
 static unsigned int ack_timeout = 17;
 module_param(ack_timeout, uint, 0644);
-MODULE_PARM_DESC(ack_timeout, "Exponent N of the time without an answer, 4.096 us * 2^N, after which new connections send a packet again; 0: as rdma_cm sets it (17)");
+MODULE_PARM_DESC(ack_timeout, "Resend after 4.096 us * 2^N; 0: as rdma_cm sets it (17)");
 
 /*
  * Sets the time after which the device retransmits a packet without an answer.  The default of

@@ -56,7 +56,7 @@ static const struct verbs_driver unknown_driver = { .reg = VERBS_REG_REQUEST };
 
 static int force_reg = -1;
 module_param_named(registration, force_reg, int, 0644);
-MODULE_PARM_DESC(registration, "How devices added later register user memory: 0 directly, 1 with udata, 2 by work request; for tests (-1: as the driver needs)");
+MODULE_PARM_DESC(registration, "For tests: 0 direct, 1 with udata, 2 by request (-1)");
 
 static const struct verbs_driver *driver_of(const struct ib_device *ibdev)
 {

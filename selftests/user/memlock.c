@@ -223,7 +223,7 @@ TEST_F(queues, of_the_privileged_do_not_count_against_others_of_their_uid)
 	n = srqs_until_refused(&p->f, p->pz, &srq);
 	EXPECT_LE(3, n);
 	EXPECT_GE(4, n);
-	/* What was not charged is not given back. */
+	/* The free of an SRQ that was not charged does not reduce the charge of others. */
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, privileged.id));
 	EXPECT_EQ(-ENOMEM, t_srq(&p->f, p->pz, DEEP, &srq));
 }
