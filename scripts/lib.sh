@@ -117,15 +117,23 @@ count() { # LOG...: "N passed, N failed, N skipped"
 		END { printf "%d passed, %d failed, %d skipped\n", p, f, s }'
 }
 
-# Print unusual results, each with its program, and what explains a failure on the lines after it.
+# Print unusual results, each with its program, and what explains a failure: lines of its test before
+# and after it.
 unusual_results() { # LOG...
 	cat "$@" | tr -d '\r' | awk '
 		!/^#/ || /^# *(RUN|begin|end) / { explained = 0 }
 		explained && explained-- { print }
+		/^# *RUN / || !/^#/ && !/^not ok / { n = 0 }
+		/^#/ && !/^# *RUN / { before[n++] = $0 }
 		/^# begin / { program = $3 "/" }
 		/^# end / { program = "" }
 		/^ok .*# *SKIP/ { sub(/^ok [0-9]* */, "skipped: " program); print }
-		/^not ok / { sub(/^not ok [0-9]* */, "FAILED: " program); print; explained = 60 }'
+		/^not ok / { sub(/^not ok [0-9]* */, "FAILED: " program); print
+			for (i = n > 20 ? n - 20 : 0; i < n; i++)
+				print before[i]
+			n = 0
+			explained = 60
+		}'
 }
 
 as_root() {

@@ -129,15 +129,48 @@ static void tracer_end(void)
 	trace_end();
 }
 
+/* Returns the number of calls that the tracer has recorded. */
+static int recorded(void)
+{
+	FILE *trace = fopen(TRACE_DIR "/trace", "r");
+	char line[512];
+	int calls = 0;
+
+	while (trace && fgets(line, sizeof(line), trace))
+		calls += line[0] != '#';
+	if (trace)
+		fclose(trace);
+	return calls;
+}
+
+/*
+ * Wait until no function of the modules has run for 100 ms, 20 s at most.  The end of an earlier
+ * connection polls more often than that, and a slow machine may take seconds for it.
+ */
+static void settle(void)
+{
+	int i, last, now = recorded();
+
+	for (i = 0; i < 200; i++) {
+		last = now;
+		usleep(100000);
+		now = recorded();
+		if (now == last)
+			return;
+	}
+}
+
 static void run_begin(void)
 {
 	trace_put("tracing_on", "1");
+	settle();
+	trace_put("trace", "");
 }
 
 /* The interrupt that reports a completion goes on after the process has seen the event. */
 static void run_end(struct flow *flow)
 {
-	usleep(50000);
+	settle();
 	trace_put("tracing_on", "0");
 	read_run(flow);
 }
