@@ -253,7 +253,10 @@ static void fill_param(struct dat_lmr *lmr, DAT_LMR_PARAM *param)
 	param->pz_handle = KDAT_HANDLE(READ_ONCE(lmr->pz));
 	param->va_type = DAT_VA_TYPE_VA;
 	param->lmr_state.fmr_support = lmr->fmr ? DAT_TRUE : DAT_FALSE;
-	/* An invalidation may unbind an LMR of dat_lmr_allocate() at any time without lmr->lock. */
+	/*
+	 * An invalidation may unbind an LMR of dat_lmr_allocate() at any time.  lmr->lock orders
+	 * this against the invalidation; the mutex that the caller holds does not.
+	 */
 	spin_lock_bh(&lmr->lock);
 	bound = !lmr->fmr || lmr->mem;
 	if (bound)

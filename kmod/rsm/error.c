@@ -84,7 +84,7 @@ int rsm_dat_error(DAT_RETURN rc)
 	case DAT_INSUFFICIENT_RESOURCES:
 		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_MEMORY)
 			return -ENOMEM;
-		/* The adapter has no address, or has been removed. */
+		/* The adapter has no address.  A removed adapter causes DAT_INTERNAL_ERROR. */
 		if (DAT_GET_SUBTYPE(rc) == DAT_RESOURCE_DEVICE)
 			return -ENODEV;
 		break;

@@ -85,7 +85,7 @@ DAT_DEFINE_CHARDEV_FOPS(file_fops);
 
 static struct dat_chardev file_dev = DAT_CHARDEV_INIT("rsm", &file_dev_ops, &file_fops);
 
-/* The open of the device allocates the structure that begins with @base. */
+/* dat_devfile_open() allocates a struct rsm_file and uses its address as a struct dat_devfile. */
 static_assert(offsetof(struct rsm_file, base) == 0);
 
 int rsm_file_init(void)

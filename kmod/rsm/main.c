@@ -13,9 +13,9 @@
  *
  * The end of a context waits for transfers, for peers, and for teardowns of connections in serve_wq
  * and in dat_close_wq, but not for the end of another context.  All contexts of a process have
- * about the same ctx->drain_deadline, at which the wait for peers ends.  So many contexts together
- * wait for peers no longer than one context.  The limit does not delay the close of a file, which
- * ends the context itself.
+ * about the same ctx->drain_deadline, at which the wait for peers ends.  Thus all contexts of a
+ * process together wait for peers no longer than one context.  The limit does not delay the close
+ * of a file, which ends the context itself.
  */
 #define CTX_ENDS	16
 

@@ -208,7 +208,7 @@ static void obj_forget(struct rsm_obj *obj)
 
 	if (obj->ops->charged)
 		obj_uncount(obj);
-	/* A new object may get the same id and the same slot after xa_erase(). */
+	/* After xa_erase(), a new object may own the id and the slot: @obj must not use them. */
 	xa_erase(&ctx->objs, obj->id);
 }
 

@@ -416,8 +416,8 @@ static int ring_register(struct rsm_ring *r)
  * ring_lock is held.  rsm_ring_end() takes ring_lock after RSM_CONN_ENDED is set, so either this
  * function sees RSM_CONN_ENDED, or rsm_ring_end() finds the ring.
  *
- * Each import has its own ring_lock, so a process that makes the registration take long delays only
- * the end of its own import.
+ * Each import has its own ring_lock.  A process that slows the registration down thus delays the
+ * end of its own import only.
  */
 static int ring_begin(struct rsm_conn *conn, struct rsm_ring **ring)
 {

@@ -122,7 +122,7 @@ struct rsm_node {
 	struct xarray		users;		/* struct rsm_user by uid */
 	struct net		*net;		/* network namespace, which owns the node */
 	struct mutex		ctlr_lock;	/* see the top of this file */
-	/* List of struct rsm_ctlr that are open, being opened or being closed; @ctlr_lock. */
+	/* List of struct rsm_ctlr in all states except RSM_CTLR_GONE; @ctlr_lock. */
 	struct list_head	ctlrs;
 	/* Number of state changes of @ctlrs; written under @ctlr_lock. */
 	u32			ctlr_changes;
@@ -239,7 +239,10 @@ struct rsm_obj {
 	/* Copy of the generation in @slot; changes when the object is made or cut. */
 	u32			generation;
 	u32			pending;	/* number of pending events */
-	/* Flag: the segment of an import is gone; transfers read @cut under rsm_transfers. */
+	/*
+	 * Flag: an import has ended, or has lost its segment or connection; transfers read @cut
+	 * under rsm_transfers.
+	 */
 	bool			cut;
 	/* Flag: the object has ended; transfers read @stopped under rsm_transfers. */
 	bool			stopped;

@@ -348,9 +348,10 @@ static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 }
 
 /*
- * Returns false for an address that no adapter can have: the wildcard address, a multicast address,
- * an IPv4 address that is mapped to IPv6, or a loopback address.  If @src is an IPv4 loopback
- * address, @ss may be one, because an iWARP adapter on the interface lo has such an address.
+ * Returns false for an address that no adapter can have: the wildcard address, the IPv4 broadcast
+ * address, a multicast address, an IPv4 address that is mapped to IPv6, or a loopback address.  If
+ * @src is an IPv4 loopback address, @ss may be one, because an iWARP adapter on the interface lo
+ * has such an address.
  */
 static bool cm_addr_of_adapter(const struct sockaddr_storage *ss,
 			       const struct sockaddr_storage *src)

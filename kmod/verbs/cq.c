@@ -284,7 +284,10 @@ void verbs_rearm(struct dat_conn *conn)
 	irq_poll_sched(&to_verbs_conn(conn)->iop);
 }
 
-/* Takes the completions that a drain has left in the CQs.  Context: process; the QP is drained. */
+/*
+ * Takes all completions that are left in the CQs of a connection whose EP has an SRQ.  The SQ is
+ * drained, and the QP may already be destroyed.  Context: process; may sleep.
+ */
 void verbs_take_rest(struct verbs_conn *vc)
 {
 	struct dat_ep *ep = vc->conn.ep;

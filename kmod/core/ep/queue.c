@@ -247,7 +247,7 @@ static bool sq_waits_for_peer(const struct ib_send_wr *wr)
  * Chooses which of the @n requests in a chain are signalled.  A request that is not signalled is
  * reported only when the next signalled request completes.  The completion of a send may depend on
  * the peer's program, so the request before a send is signalled.  The last request of a chain is
- * signalled, because no other request may follow.
+ * signalled, because there may be no later request.
  */
 static void sq_moderate(struct dat_conn *conn, u32 n)
 {
@@ -338,8 +338,9 @@ static void sq_resume_if_drained(struct dat_conn *conn)
 
 /*
  * Updates ep->open, the connection to which posts may bypass the ring, after a change of one of the
- * conditions below.  Only dat_queue_pump_sq() stops the queue, and dat_queue_pump_sq() calls this
- * function before it returns.  ep->lock is held.
+ * conditions below.  Two functions stop the queue.  dat_queue_pump_sq() calls this function before
+ * it returns.  sq_post_now() stops the queue only if the device refuses the request; sq_refused()
+ * then closes the connection, and conn_close() calls this function.  ep->lock is held.
  */
 void dat_queue_update_open(struct dat_ep *ep)
 {

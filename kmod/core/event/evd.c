@@ -269,8 +269,8 @@ int dat_evd_wait(struct dat_evd *evd, u32 threshold, u64 deadline_ns)
 	dat_busy_stop(evd);
 	do {
 		/*
-		 * (J) in <rdma/dat_ring.h>: an event that is queued after this line wakes this
-		 * thread.
+		 * (J) in <rdma/dat_ring.h>: the event that meets the threshold after this line
+		 * wakes this thread.
 		 */
 		prepare_to_wait(&evd->wq, &wait, TASK_INTERRUPTIBLE);
 		ret = evd_ready(evd);
