@@ -203,8 +203,8 @@ static int cr_move(struct dat_cr *cr, void *request, struct dat_psp *psp)
  *
  * Context: may sleep; the caller holds no ia->sem, because this function takes the ia->sem of the
  * other service point.  Return: 0; -EADDRNOTAVAIL if there is no such service point, or if that
- * service point takes no more requests; -ENOENT if another thread has taken the request; -ENOMEM.
- * After an error @cr is as before the call.
+ * service point takes no more requests; -ENOENT if another thread has taken the request; or
+ * -ENOMEM.  After an error @cr is as before the call.
  */
 int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual)
 {
@@ -227,7 +227,8 @@ int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual)
 		ret = cr_move(cr, request, psp);
 		dat_ia_unlock(psp->obj.ia);
 	}
-	if (ret == -ECONNREFUSED)
+	/* -EBUSY is the error of a gate that lets no more requests in. */
+	if (ret == -ECONNREFUSED || ret == -EBUSY)
 		ret = -EADDRNOTAVAIL;
 	if (ret)
 		dat_cr_give_back(cr, request);
