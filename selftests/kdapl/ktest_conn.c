@@ -358,6 +358,8 @@ static void reject(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_cr_reject(arrival(p, 0)->cr_handle, 0, NULL));
 	KT_TRUE(t, kt_box_wait(&p->conn));
 	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_PEER_REJECTED), 1);
+	/* The CM pads a reject, but the consumer has sent no data. */
+	KT_EQ(t, p->conn.events[0].event_data.connect_event_data.private_data_size, 0);
 	KT_OK(t, dat_psp_free(psp));
 	KT_OK(t, dat_ep_reset(p->a));
 	KT_OK(t, start(p, p->a, ""));
