@@ -9,11 +9,15 @@
 #define ADAPTER_H
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <glob.h>
 #include <ifaddrs.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Returns the type of the adapter, or NULL if there is none. */
@@ -95,16 +99,51 @@ static inline int v0_has(const char *addr)
 }
 
 /*
+ * Add the IPv4 or IPv6 address @addr to v0, or remove it: @type is RTM_NEWADDR or RTM_DELADDR.  The
+ * subnet has 24 or 64 bits.  Returns 0 or a negative errno.
+ */
+static inline int v0_change(int type, const char *addr)
+{
+	int ipv6 = !!strchr(addr, ':'), len = ipv6 ? 16 : 4, fd;
+	struct {
+		struct nlmsghdr		head;
+		struct ifaddrmsg	msg;
+		struct rtattr		attr;
+		unsigned char		addr[16];
+	} ask = {
+		.head = {
+			.nlmsg_len = NLMSG_LENGTH(sizeof(ask.msg)) + RTA_LENGTH(len),
+			.nlmsg_type = type,
+			.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
+		},
+		.msg = {
+			.ifa_family = ipv6 ? AF_INET6 : AF_INET,
+			.ifa_prefixlen = ipv6 ? 64 : 24,
+			.ifa_index = if_nametoindex("v0"),
+		},
+		.attr = { .rta_type = IFA_LOCAL, .rta_len = RTA_LENGTH(len) },
+	};
+	struct {
+		struct nlmsghdr	head;
+		struct nlmsgerr	err;
+		char		rest[256];
+	} answer = { .err.error = -EIO };
+
+	if (inet_pton(ask.msg.ifa_family, addr, ask.addr) != 1)
+		return -EINVAL;
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	if (send(fd, &ask, ask.head.nlmsg_len, 0) > 0)
+		recv(fd, &answer, sizeof(answer), 0);
+	close(fd);
+	return answer.err.error;
+}
+
+/*
  * Add the address @addr to v0, unless v0 has it.  An adapter needs a moment to accept a new address.
  */
 static inline int v0_add(const char *addr)
 {
-	char cmd[80];
-
-	if (v0_has(addr))
-		return 0;
-	snprintf(cmd, sizeof(cmd), "ip addr add %s/24 dev v0 && sleep 0.5", addr);
-	return system(cmd) ? -1 : 0;
+	return v0_has(addr) ? 0 : v0_change(RTM_NEWADDR, addr) || usleep(500000);
 }
 
 #endif /* ADAPTER_H */

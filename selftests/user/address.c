@@ -189,10 +189,11 @@ FIXTURE(address) {
 
 static void forget(void)
 {
-	ip("link del v0.7 2>/dev/null");
-	ip("addr del 10.9.9.1/24 dev v0 2>/dev/null");
-	ip("addr del 10.9.9.2/24 dev v0 2>/dev/null");
-	ip("addr del fd00:77::1/64 dev v0 2>/dev/null");
+	if (if_nametoindex("v0.7"))
+		ip("link del v0.7");
+	v0_change(RTM_DELADDR, "10.9.9.1");
+	v0_change(RTM_DELADDR, "10.9.9.2");
+	v0_change(RTM_DELADDR, "fd00:77::1");
 	v0_add("10.9.0.1");
 }
 
@@ -214,7 +215,7 @@ TEST_F_TIMEOUT(address, a_listener_follows_a_second_address, 120)
 {
 	struct t_pair *p = &self->p;
 
-	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
 	ASSERT_EQ(0, await_address(&p->f, "10.9.9.1", 1));
 	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.9.1", self->from));
 	EXPECT_STREQ("10.9.9.1", self->from);
@@ -226,14 +227,14 @@ TEST_F_TIMEOUT(address, a_listener_follows_an_address_that_is_replaced, 120)
 {
 	struct t_pair *p = &self->p;
 
-	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
 	ASSERT_EQ(ESTABLISHED, meet_soon(p, "10.9.9.1", self->from));
-	ASSERT_EQ(0, ip("addr del 10.9.9.1/24 dev v0"));
-	ASSERT_EQ(0, ip("addr add 10.9.9.2/24 dev v0"));
+	ASSERT_EQ(0, v0_change(RTM_DELADDR, "10.9.9.1"));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.2"));
 	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.9.2", self->from));
 	EXPECT_EQ(0, await_address(&p->f, "10.9.9.1", 0));
 	/* The same address again. */
-	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
 	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.9.1", self->from));
 }
 
@@ -256,7 +257,7 @@ TEST_F_TIMEOUT(address, a_listener_listens_at_IPv6_addresses, 120)
 	struct t_pair *p = &self->p;
 	char local[64];
 
-	ASSERT_EQ(0, ip("addr add fd00:77::1/64 dev v0"));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "fd00:77::1"));
 	EXPECT_EQ(ESTABLISHED, meet_soon(p, "fd00:77::1", self->from));
 	EXPECT_STREQ("fd00:77::1", self->from);
 	ASSERT_EQ(0, link_local(local));
@@ -270,7 +271,7 @@ TEST_F_TIMEOUT(address, a_tentative_address_is_followed_when_it_is_usable, 120)
 	struct t_pair *p = &self->p;
 
 	ASSERT_EQ(0, write_text("/proc/sys/net/ipv6/conf/v0/accept_dad", "1"));
-	EXPECT_EQ(0, ip("addr add fd00:77::1/64 dev v0"));
+	EXPECT_EQ(0, v0_change(RTM_NEWADDR, "fd00:77::1"));
 	EXPECT_EQ(ESTABLISHED, meet_soon(p, "fd00:77::1", self->from));
 	ASSERT_EQ(0, write_text("/proc/sys/net/ipv6/conf/v0/accept_dad", "0"));
 }
@@ -287,7 +288,7 @@ TEST_F_TIMEOUT(address, a_listener_may_begin_before_there_is_an_address, 120)
 	EXPECT_EQ(0, t_psp(&p->f, &p->cr, T_QUAL, &psp));
 	EXPECT_EQ(-EADDRINUSE, t_psp(&p->f, &p->cr, T_QUAL, &any));
 	EXPECT_EQ(-ENETUNREACH, meet(p, "10.9.0.1", self->from));
-	ASSERT_EQ(0, ip("addr add 10.9.0.1/24 dev v0"));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.0.1"));
 	ASSERT_EQ(0, await_address(&p->f, "10.9.0.1", 1));
 	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.0.1", self->from));
 	/* A new link-local address, as after a boot. */
@@ -301,7 +302,7 @@ TEST_F_TIMEOUT(address, a_port_is_in_use_if_it_is_in_use_at_one_address, 120)
 	struct t_evd evd;
 	uint32_t psp;
 
-	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
 	ASSERT_EQ(0, await_address(&p->f, "10.9.9.1", 1));
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_PSP, p->psp));
 	ASSERT_EQ(0, t_open_at(&f, "10.9.9.1"));
@@ -320,7 +321,7 @@ TEST_F_TIMEOUT(address, an_IA_with_an_address_listens_only_there, 120)
 	struct t_evd evd;
 	uint32_t psp;
 
-	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
 	ASSERT_EQ(0, await_address(&self->p.f, "10.9.9.1", 1));
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_PSP, self->p.psp));
 	ASSERT_EQ(0, t_pair_open_at(&p, "10.9.9.1"));
@@ -349,7 +350,7 @@ TEST_F_TIMEOUT(address, an_IA_with_an_address_connects_from_there, 120)
 	};
 	struct dat_cr_query cr = { .size = sizeof(cr) };
 
-	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
 	ASSERT_EQ(0, await_address(&p->f, "10.9.9.1", 1));
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_PSP, p->psp));
 	ASSERT_EQ(0, t_pair_open_at(&from, "10.9.9.1"));
@@ -408,7 +409,7 @@ TEST_F_TIMEOUT(address, a_connect_comes_from_the_address_of_the_route, 120)
 	};
 	struct sockaddr_storage ss;
 
-	ASSERT_EQ(0, ip("addr add 10.9.9.1/24 dev v0"));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
 	ASSERT_EQ(0, await_address(&p->f, "10.9.9.1", 1));
 	ASSERT_EQ(0, ip("neigh replace 10.9.9.77 lladdr 02:00:00:00:00:77 dev v0"));
 	arg.addr_len = parse("10.9.9.77", &ss);
