@@ -60,9 +60,7 @@ same_resources() {
 	return 1
 }
 
-# The kernel's command line may have parameters of dat.ko, as for modprobe.
-# shellcheck disable=SC2046
-load() { insmod "$DAT_KO" $(sed 's/ /\n/g' /proc/cmdline | sed -n 's/^dat\.//p') && insmod "$DAT_RSM_KO"; }
+load() { insmod "$DAT_KO" && insmod "$DAT_RSM_KO"; }
 
 unload() {
 	! lsmod | grep -q '^dat_rsm ' || rmmod dat_rsm || return 1
