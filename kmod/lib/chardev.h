@@ -24,11 +24,11 @@ struct dat_devfile;
 /**
  * struct dat_ucmd - an ioctl call
  * @file: open file that the caller used
- * @bound: IA or RSM context of @file, set by ops->run or by the operation that opens the IA; NULL
- *	if the operation needs none
+ * @bound: IA or RSM context of @file, set by ops->run or by the operation that opens the IA; may be
+ *	NULL if dat_ioctl_op.need asks for none, and is NULL in the poller's operations
  * @arg: kernel copy of the argument
  * @ubuf: argument in user memory
- * @size: number of bytes of the argument that the caller passed, at most the size of @arg
+ * @size: number of bytes of the argument that the caller passed, at most dat_ioctl_op.size
  * @made: object that the operation has created, with a reference, or other structure that
  *	dat_ioctl_op.finish needs
  * @made_file: file that the operation has created for a reserved descriptor, with a reference
@@ -56,8 +56,8 @@ struct dat_ucmd {
  *	0.  Every caller passes at least the size of version 1.
  * @need: requirement that ops->run of the device checks
  * @answers: flag: the operation has results, which are copied to user memory
- * @changes: flag: the operation cannot be undone if the copy of the results fails, so the
- *	dispatcher checks before the operation that the results can be copied
+ * @changes: flag: the dispatcher checks before the operation that the results can be copied; for an
+ *	operation that cannot be undone if that copy fails
  *
  * Between @fn and @finish, the results are copied to user memory without a lock, because a process
  * can make its page faults take arbitrarily long.
@@ -83,18 +83,18 @@ struct dat_ioctl_op {
  * struct dat_chardev_ops - parameters and operations of one device
  * @magic: magic number of the device's ioctls
  * @ioctls: table of ioctls, by number
- * @nr_ioctls: number of @ioctls
+ * @nr_ioctls: number of entries of @ioctls
  * @file_size: size of the device's structure for an open file, which begins with struct dat_devfile
- * @tells_strangers: flag: @run refuses a process other than the opener, and reports the refusal in
- *	the argument of the ioctl.  If the flag is not set, the dispatcher fails such an ioctl with
- *	-EPERM.
+ * @tells_strangers: flag: @run refuses a process with another address space than the opener's, and
+ *	reports the refusal in the argument of the ioctl.  If the flag is not set, the dispatcher
+ *	fails such an ioctl with -EPERM.
  * @poller: operations on the queues of an open file
  * @open: initialize the device's part of an open file, which the caller has zeroed
  * @release: free the device's part of an open file
  * @bound: return the IA or RSM context of an open file, or NULL before the file has one
  * @run: check op->need, then call op->fn.  Return 0, a negative errno, or a positive errno if the
  *	argument has results that tell the caller why the call failed.
- * @mmap: map pages; the current process is the one that opened the file
+ * @mmap: map pages; the current address space is the one that opened the file
  * @show: write the lines of fdinfo
  */
 struct dat_chardev_ops {
@@ -131,7 +131,10 @@ struct dat_chardev {
 		.llseek		= noop_llseek,				\
 	}
 
-/* Initializes a device for misc_register().  Until udev changes the mode, only root can open it. */
+/*
+ * Initializes a device for misc_register().  Until udev changes the mode, only the user root and
+ * the group root can open the device.
+ */
 #define DAT_CHARDEV_INIT(chardev_name, chardev_ops, chardev_fops) {	\
 		.ops	= chardev_ops,					\
 		.misc	= {						\
@@ -146,8 +149,9 @@ struct dat_chardev {
 struct dat_devfile {
 	const struct dat_chardev_ops	*ops;
 	/*
-	 * Address space of the process that opened the file.  Other processes cannot use the file,
-	 * because ioctl arguments contain addresses in @mm.
+	 * Address space of the process that opened the file.  A process with another address space
+	 * can only call DAT_IOC_ABI and read fdinfo, because ioctl arguments contain addresses in
+	 * @mm.
 	 */
 	struct mm_struct		*mm;
 	struct net			*net;	/* network namespace of the opener */

@@ -17,7 +17,7 @@
 #include <rdma/dat_ioctl.h>
 
 #define DAT_FEATURES_ALL	0ULL
-#define DAT_ARG_LIMIT	4096	/* maximum size of an ioctl argument in bytes */
+#define DAT_ARG_LIMIT	4096	/* maximum bytes of an ioctl argument, or of an array entry */
 
 /*
  * Allocates an anonymous inode, whose i_mapping becomes the mapping of one open file.  A zap or an
@@ -36,7 +36,7 @@ int dat_sleep(u64 deadline_ns);
 
 unsigned int dat_payers(const struct cred *cred, kuid_t uids[DAT_MAX_PAYERS]);
 
-/* Returns a random number other than 0, which identifies an open file and tells nothing else. */
+/* Returns a random number other than 0, by which DAT_IOC_ABI identifies an open file. */
 static inline u64 dat_file_number(void)
 {
 	return get_random_u64() | 1;
@@ -46,15 +46,15 @@ static inline u64 dat_file_number(void)
 long dat_ioctl_abi(u64 number, void __user *ubuf);
 
 /*
- * Checks the size of an array entry, which a process has passed.  @min_size: size of an entry in
- * ABI version 1.  Fails with -EINVAL if @entry_size is less than @min_size, and with -E2BIG if
+ * Checks the size that a process states for the entries of its array.  @min_size: size of an entry
+ * in ABI version 1.  Fails with -EINVAL if @entry_size is less than @min_size, and with -E2BIG if
  * @entry_size is more than DAT_ARG_LIMIT.
  */
 static inline int dat_check_entry_size(u32 entry_size, u32 min_size)
 {
 	if (entry_size < min_size)
 		return -EINVAL;
-	/* Limit the time of the copy, which checks that all excess bytes of an entry are zero. */
+	/* Limit the time of the copy, which checks or clears all excess bytes of an entry. */
 	return entry_size > DAT_ARG_LIMIT ? -E2BIG : 0;
 }
 

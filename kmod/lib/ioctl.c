@@ -22,7 +22,7 @@ static int ioctl_poller_set(struct dat_ucmd *ucmd)
 
 	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
 		return -EINVAL;
-	/* dat_poller_set() wakes a parked poller, which then notices if the device is gone. */
+	/* dat_poller_set() wakes a parked poller, which then calls p->ops->gone() as well. */
 	dat_poller_set(p, arg->idle_us);
 	return p->ops->gone(p) ? -ENODEV : 0;
 }
@@ -34,7 +34,7 @@ static int ioctl_poller_run(struct dat_ucmd *ucmd)
 	return arg->rsvd ? -EOPNOTSUPP : dat_poller_run(&ucmd->file->poller);
 }
 
-/* Ioctls that every device has, all with the magic number of /dev/dat. */
+/* Ioctls that every device has beside DAT_IOC_ABI, all with the magic number of /dev/dat. */
 static const struct dat_ioctl_op common_ops[] = {
 	[DAT_NR_POLLER_SET] = { .fn = ioctl_poller_set, DAT_IOCTL_ARG(poller_set) },
 	[DAT_NR_POLLER_RUN] = { .fn = ioctl_poller_run, DAT_IOCTL_ARG(poller_run) },

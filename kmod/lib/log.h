@@ -14,9 +14,9 @@
 extern bool dat_log_all;
 
 /*
- * Logs a line.  Each caller of the macro has one rate limit for all peers and processes together,
- * so that a large number of peers cannot fill the log.  The kernel logs how many lines were left
- * out.
+ * Logs a line.  Each use of the macro has one rate limit for all peers and processes together, so
+ * that a large number of peers cannot fill the log.  The kernel logs how many lines were left out.
+ * The module parameter log_all turns the limits off.
  */
 #define dat_log(fmt, ...) do {						\
 	static DEFINE_RATELIMIT_STATE(_limit, 60 * HZ, 10);		\

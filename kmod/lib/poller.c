@@ -3,13 +3,13 @@
 /*
  * The poller of an open file: a thread of the process that polls the file's queues, so that posts
  * need no system call.  The thread parks when nothing was posted for a while (idle_us).  Until the
- * thread parks, the queues do not ask for kicks, except for receives over iWARP.
+ * thread parks, the queues need no kicks, except for receives over iWARP.
  *
  * The thread stays inside DAT_IOC_POLLER_RUN.  So the kernel limits, accounts, schedules, freezes
  * and kills the thread like any other thread of the process.
  *
  * ops->watch() sets a flag while the thread polls.  Only the poller thread changes the flag.  The
- * code of a queue reads the flag under the lock of the queue, and does not ask for kicks while the
+ * code of a queue reads the flag under the lock of the queue, and need not ask for kicks while the
  * flag is set.  When ops->watch() clears the flag, ops->watch() also processes every queue once, so
  * that each queue asks for kicks again.
  */
@@ -97,9 +97,9 @@ EXPORT_SYMBOL_DAT_INTERNAL(dat_poller_init);
  * @p: poller; the caller keeps its file open
  *
  * Context: process.  The caller holds no lock that the poller's operations take.
- * Return: 0 if the poller was disabled; -EBUSY if another thread runs the poller; -ENODEV if the
- * device is gone; -ERESTARTNOHAND after a signal, so that the system call restarts unless a signal
- * handler runs.
+ * Return: 0 if the poller was disabled; -EBUSY if another thread runs the poller; -ENODEV if
+ * ops->gone() returns true; -ERESTARTNOHAND after a signal, so that the system call restarts unless
+ * a signal handler runs.
  */
 int dat_poller_run(struct dat_poller *p)
 {

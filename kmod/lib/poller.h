@@ -14,12 +14,12 @@ struct task_struct;
 
 /**
  * struct dat_poller_ops - operations on the queues of an open file
- * @look: process posted entries; return true if there were any
+ * @look: process posted entries; return true if the process may have posted any
  * @watch: if @on is true, let the process post to the queues without kicks; if @on is false,
  *	process each queue once more, which makes the queue ask for kicks
- * @gone: return true if the device is gone
+ * @gone: return true if the device is gone, or the IA or RSM context has ended
  *
- * Only the poller's thread calls @look and @watch.  The thread holds no locks then.
+ * Only the poller's thread calls @look and @watch.  The callers of all three hold no locks.
  */
 struct dat_poller_ops {
 	bool (*look)(struct dat_poller *p);
@@ -32,8 +32,8 @@ struct dat_poller {
 	struct mutex			lock;		/* lock of @task; innermost */
 	struct task_struct		*task;		/* thread in dat_poller_run(), or NULL */
 	wait_queue_head_t		wq;		/* the parked thread sleeps here */
-	bool				parked;		/* set by the thread; a wake-up clears it */
-	u32				idle_us;	/* idle time before parking; 0: disabled */
+	bool				parked;		/* the thread parks; cleared to wake it */
+	u32				idle_us;	/* us without posts to park; 0: disabled */
 };
 
 void dat_poller_init(struct dat_poller *p, const struct dat_poller_ops *ops);

@@ -26,7 +26,7 @@ void dat_region_free(struct dat_region *r);
 /*
  * Maps all pages of @r into a process.  Context: mmap_lock held.  Fails with -EINVAL if @vma is
  * private or differs from @r in length; with -EPERM if @vma is executable, or if @vma is writable
- * and @r is not.
+ * and @r is not; or with an error of vm_insert_pages().
  */
 int dat_region_map(struct vm_area_struct *vma, struct dat_region *r);
 

@@ -9,11 +9,12 @@
 #include "lib/device.h"
 
 /*
- * Sleeps once.  The caller has called prepare_to_wait(), and calls this function in a loop that
- * checks the condition.  @deadline_ns: absolute time on CLOCK_MONOTONIC, or DAT_WAIT_FOREVER.  An
- * absolute deadline lets the kernel restart the system call after a stop signal, a debugger or the
- * freezer.  The system call fails with EINTR only if a signal handler runs.  Returns 0; -ETIMEDOUT
- * if the deadline has passed; or -ERESTARTNOHAND if a signal is pending.
+ * Sleeps once.  The caller has called prepare_to_wait() or prepare_to_wait_exclusive(), and calls
+ * this function in a loop that checks the condition.  @deadline_ns: absolute time on the host's
+ * CLOCK_MONOTONIC, or DAT_WAIT_FOREVER.  An absolute deadline lets the kernel restart the system
+ * call after a stop signal, a debugger or the freezer.  The system call fails with EINTR only if a
+ * signal handler runs.  Returns 0 after a sleep; -ETIMEDOUT if the deadline had passed before the
+ * sleep; or -ERESTARTNOHAND if a signal was pending before the sleep.
  */
 int dat_sleep(u64 deadline_ns)
 {
