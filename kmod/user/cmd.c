@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * ioctl operations on an adapter, on memory and on SRQs.
+ * ioctl operations on an adapter, on protection zones, on memory and on SRQs, and the free of an
+ * object of any type.
  *
  * An operation checks the argument, looks up the objects, calls the object layer and fills in the
  * results.  The operation, not the object layer, checks the limits of the adapter.
@@ -105,8 +106,8 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 }
 
 /*
- * Binds the new IA to the file, or closes the IA if @ret is an error.  Called after the results
- * were copied to the caller, because a file cannot be unbound.
+ * Binds the new IA to the file.  Closes the IA if @ret is an error or the bind fails.  Called after
+ * the results were copied to the caller, because a file cannot be unbound.
  */
 int dat_cmd_finish_ia(struct dat_ucmd *ucmd, int ret)
 {
@@ -205,7 +206,7 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd)
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
 	if (READ_ONCE(dat_ucmd_ia(ucmd)->dead) && xa_empty(&dat_ucmd_ia(ucmd)->objs)) {
-		/* Wake a parked poller, which does not notice by itself that the device is gone. */
+		/* Wake a parked poller: a removal of the device does not wake the poller. */
 		dat_poller_wake(&ucmd->file->poller);
 		return -ENODEV;
 	}
@@ -237,7 +238,7 @@ int dat_cmd_finish_obj(struct dat_ucmd *ucmd, int ret)
 {
 	/*
 	 * Free the object if the copy of the results failed, because the caller did not get the id.
-	 * If the IA was closed meanwhile, the close has freed the object.
+	 * If the IA was shut down meanwhile, a close of the IA frees the object, or has freed it.
 	 */
 	if (ret && !dat_ia_lock_live(ucmd->bound)) {
 		if (!dat_obj_free(ucmd->made))
@@ -274,7 +275,10 @@ static int lmr_check(const struct dat_lmr_create *arg)
 	return 0;
 }
 
-/* Gets a reference like dat_obj_get(), for operations that do not hold ia->sem.  May sleep. */
+/*
+ * Gets a reference like dat_obj_get(), for operations that do not hold ia->sem.  May sleep.  Fails
+ * with -ENODEV if the IA is shut down, or with -ENOENT.
+ */
 static void *get_live(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	void *obj;

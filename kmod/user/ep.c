@@ -16,7 +16,7 @@
 #include "core/mem/lmr.h"
 #include "user/file.h"
 
-/* Looks up an optional parent of an EP.  Returns NULL for id 0, which means no parent. */
+/* Looks up an optional parent of an EP like dat_obj_get(); returns NULL for id 0: no parent. */
 static void *ep_find(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 {
 	return id ? dat_obj_get(ia, type, id) : NULL;
@@ -203,7 +203,10 @@ int dat_cmd_ep_modify(struct dat_ucmd *ucmd)
 	ep = dat_obj_get(ucmd->bound, DAT_OBJ_EP, arg->id);
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	/* The id of the SRQ stays valid, because the EP uses the SRQ. */
+	/*
+	 * The EP uses the SRQ, so the id of the SRQ stays valid, unless another thread frees the
+	 * EP, whose parents and attributes then no longer matter.
+	 */
 	ep_modify_to_create(arg, ep_srq_id(ep), &create);
 	ret = ep_modify(ucmd->bound, ep, &create, &step);
 	ep_modify_fill(arg, ep, &step);

@@ -42,8 +42,8 @@ int dat_cmd_evd_create(struct dat_ucmd *ucmd)
 }
 
 /*
- * Makes an EVD with the async stream the async EVD of the IA.  Called after the results were
- * copied, because the caller must have the id of the EVD before events arrive.
+ * Makes an EVD with the async stream the async EVD of the IA, unless the IA has one.  Called after
+ * the results were copied, because the caller must have the id of the EVD before events arrive.
  */
 int dat_cmd_finish_evd(struct dat_ucmd *ucmd, int ret)
 {

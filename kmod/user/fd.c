@@ -2,7 +2,8 @@
 // Copyright (c) The dat authors
 /*
  * File descriptors of EVDs and CNOs, for poll() and epoll.  A descriptor holds a reference to the
- * object, but the object can still be freed.  After the free, the descriptor reports EPOLLHUP.
+ * object, but the object can still be freed.  After the free, or after a close of the IA, the
+ * descriptor reports EPOLLHUP.
  */
 #include <linux/anon_inodes.h>
 #include <linux/fs.h>
@@ -34,7 +35,7 @@ static const struct file_operations fd_fops = {
 
 /*
  * Returns a file for poll().  The file holds a reference to @obj.  May sleep.  Fails with
- * -EOPNOTSUPP if objects of this type cannot be polled.
+ * -EOPNOTSUPP if objects of this type cannot be polled, or with an error of anon_inode_getfile().
  */
 struct file *dat_fd_file(struct dat_obj *obj)
 {

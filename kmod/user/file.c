@@ -17,7 +17,8 @@
 /*
  * Largest number of files whose objects are destroyed at the same time because an address space has
  * ended.  A process may have thousands of files.  The limit keeps the teardowns from taking all
- * processors at once.  The limit does not delay the close of a file.
+ * processors at once.  The limit does not delay the close of a file.  Linux before 6.9 applies the
+ * limit to each NUMA node or to each CPU.
  */
 #define FILE_ENDS	4
 
@@ -74,7 +75,10 @@ void dat_file_close_ia(struct dat_file *file)
 	dat_ia_wake(file->ia);
 	/* dat_ia_shutdown() waits for calls that hold ia->sem, so no call adds bells afterwards. */
 	dat_ia_shutdown(file->ia);
-	/* Wake the poller, which ends because the IA is dead and no longer reads file->bells. */
+	/*
+	 * Wake a parked poller, which then ends because the IA is dead.  Each kick locks the IA
+	 * with dat_ia_lock_live(), so no kick reads file->bells any more.
+	 */
 	dat_poller_wake(&file->base.poller);
 	xa_destroy(&file->bells);
 	dat_ia_close(file->ia);
@@ -187,9 +191,9 @@ static void file_del_bell(struct dat_file *file, struct dat_queue *q)
 }
 
 /*
- * Releases the doorbell bits of an object that was freed, so that dat_file_add_bells() rejects the
- * object.  Does nothing for an object without queues.  The caller must hold a reference to @obj,
- * because file->bells holds no reference.
+ * Releases the doorbell bits of an object that was freed.  dat_file_add_bells() rejects such an
+ * object, so it gets no bits later.  Does nothing for an object without queues.  The caller must
+ * hold a reference to @obj, because file->bells holds no reference.
  */
 void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj)
 {

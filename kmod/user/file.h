@@ -2,8 +2,8 @@
 /* Copyright (c) The dat authors */
 /*
  * The user face, which serves processes through open files of /dev/dat.  This folder looks up
- * objects by id, checks ioctl arguments, maps pages, and finds the queue of a doorbell bit.  The
- * object layer in core/ does the rest.
+ * objects by id, checks ioctl arguments, maps pages, finds the queue of a doorbell bit, and reads
+ * the rings that processes write.  The object layer in core/ does the rest.
  */
 #ifndef _DAT_FILE_H
 #define _DAT_FILE_H
@@ -25,11 +25,12 @@
  * @base: common part of the open files of all devices
  * @mn: MMU notifier that reports the end of the address space
  * @end_work: work that destroys the objects after the end of the address space
- * @lock: mutex that protects the setting of @ia, changes of @bells, and the growth of @words
+ * @lock: mutex that protects the setting of @ia and @doorbell, changes of @bells before the IA is
+ *	shut down, and the growth of @words
  * @ia: IA of the file; NULL until dat_file_bind() sets @ia once with release semantics
  * @doorbell: region shared with the process, with one dirty bit per queue; set together with @ia
  * @bells: EPs and SRQs, indexed by bit number in @doorbell; tag 1 marks the receive queue of an EP
- * @words: number of words of @doorbell that may have a bit set; only grows
+ * @words: number of words of @doorbell up to the last word with the bit of a queue; only grows
  * @kicking: mutex that is held over iWARP while a thread takes bits of @doorbell and processes the
  *	queues of these bits
  */

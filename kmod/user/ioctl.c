@@ -17,8 +17,8 @@
 /* Requirement of an operation, which dat_user_run() checks. */
 enum need {
 	NEED_NONE,	/* the operation needs no IA */
-	NEED_IA,	/* the file must have an IA; @fn locks the IA if necessary */
-	NEED_LIVE,	/* the device must be present; dat_user_run() locks the IA */
+	NEED_IA,	/* the file must have an IA; dat_ioctl_op.fn locks the IA if necessary */
+	NEED_LIVE,	/* the IA must not be shut down; dat_user_run() locks the IA */
 };
 
 #define IOCTL_OP(nr, name, how, ...)					\

@@ -24,8 +24,8 @@ static bool file_look(struct dat_poller *p)
 
 /*
  * Starts or stops watching.  A poller that stops kicks every queue, because a kick makes the queue
- * ask for kicks again.  If the device is gone, no kick is needed, because the queues have no
- * connection and ask for kicks already.
+ * ask for kicks again.  If the IA is shut down, no queue needs a kick, because the shutdown ends
+ * all connections, and DAT_IOC_KICK fails.
  */
 static void file_watch(struct dat_poller *p, bool on)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * The rings that processes map.  Only this file reads what a process writes to its rings.  The
- * letters in parentheses mark memory barriers that <rdma/dat_ring.h> describes.
+ * The rings that processes map.  Only this file reads what a process writes to its rings, except
+ * that core/ep/ring.c copies entries, unchecked, to the ring that replaces a ring.  The letters in
+ * parentheses mark memory barriers that <rdma/dat_ring.h> describes.
  *
  * This file trusts nothing that it reads from a ring.  Each index is read once and compared with a
  * private index.  Each entry is copied once, and the copy is checked.
