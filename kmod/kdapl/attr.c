@@ -14,7 +14,10 @@
 #define DEFAULT_IOV	4
 #define DEFAULT_READS	4
 
-/* Fills in the default attributes, for a consumer that passes no attributes. */
+/*
+ * Fills in the default attributes, for a consumer that passes no attributes, and for the EP of a
+ * request.  kdat_attr_complete() fills in the rest.
+ */
 void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 {
 	const struct dat_limits *limits = &ia->dev->limits;
@@ -68,7 +71,10 @@ static bool attr_sizes_bad(const struct dat_ia *ia, const DAT_EP_ATTR *attr)
 DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN bad)
 {
 	u32 recv = DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	/* SUPPRESS in request_completion_flags means that each post may set SUPPRESS. */
+	/*
+	 * In DAT, SUPPRESS in request_completion_flags allows each post to set SUPPRESS.  Here each
+	 * post may set SUPPRESS in any case.
+	 */
 	u32 request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
 
 	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
@@ -84,8 +90,8 @@ DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT
 }
 
 /*
- * Fills in the attributes that the consumer left 0.  Limits the numbers of segments of RDMA reads
- * and writes to max_request_iov.
+ * Fills in the lengths of messages and the numbers of segments that the consumer left 0.  Limits
+ * the numbers of segments of RDMA reads and writes to max_request_iov.
  */
 void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 {

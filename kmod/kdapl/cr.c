@@ -53,8 +53,10 @@ static void cr_recheck(struct dat_cr *cr)
 }
 
 /*
- * Moves the reserved EP of an RSP to the request that arrived.  The caller either prevents the
- * shutdown of the request, or calls cr_recheck() afterwards.  Context: any but hard interrupt.
+ * Moves the reserved EP of an RSP to the request that arrived.  Either no thread can free the
+ * request meanwhile, because no consumer has the handle yet, or the caller calls cr_recheck()
+ * afterwards.  A shutdown by a removal of the device may miss the EP; the free of the request then
+ * ends the reservation.  Context: any but hard interrupt.
  */
 void kdat_cr_take_ep(struct dat_cr *cr)
 {
@@ -73,10 +75,10 @@ void kdat_cr_take_ep(struct dat_cr *cr)
 }
 
 /*
- * Looks up a connection request by @get, which is kdat_get() or kdat_get_gone().  The caller must
- * call kdat_done().  If the request is to an RSP and has no EP yet, moves the EP of the RSP to the
- * request.  kdat_event() may have failed to find the RSP, because an RSP listens before its handle
- * is published.
+ * Looks up a connection request by @get, which is kdat_get() or kdat_get_gone().  After a success
+ * the caller must call kdat_done().  If the request is to an RSP and has no EP yet, moves the EP of
+ * the RSP to the request.  kdat_event() may have failed to find the RSP, because an RSP listens
+ * before its handle is published.
  */
 static struct dat_cr *cr_get(DAT_HANDLE handle, void *(*get)(DAT_HANDLE, DAT_HANDLE_TYPE))
 {
@@ -119,8 +121,8 @@ static DAT_RETURN cr_make_ep(struct dat_cr *cr)
 }
 
 /*
- * Returns the handle of the EP that is reserved for the request.  The caller does not own the EP,
- * because only a thread that takes cr->ep by xchg() owns the EP.
+ * Returns the handle of the EP that is reserved for the request, or DAT_HANDLE_NULL.  The caller
+ * does not own the EP, because only a thread that takes cr->ep by xchg() owns the EP.
  */
 static DAT_EP_HANDLE cr_ep(const struct dat_cr *cr)
 {
@@ -319,9 +321,10 @@ EXPORT_SYMBOL_DAT(kdat_cr_accept);
  * @pd: private data for the reject, or NULL
  * @pd_len: length of @pd, at most DAT_MAX_PD_REJECT
  *
- * For dat_rsm.ko only, because kDAPL does not support private data in a reject.
+ * Exported to dat_rsm.ko only, because kDAPL does not support private data in a reject.
  *
- * Context: may sleep.
+ * Context: may sleep.  Return: DAT_SUCCESS; DAT_INVALID_HANDLE if there is no such request; or
+ * another error of kdat_get_gone().
  */
 DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len)
 {

@@ -266,7 +266,7 @@ static DAT_RETURN ep_set_traits(struct dat_ep *ep, void *arg)
  *
  * For dat_rsm.ko only.
  *
- * Context: any but hard interrupt.
+ * Context: any but hard interrupt.  Return: DAT_SUCCESS, or an error of kdat_ep_call().
  */
 DAT_RETURN kdat_ep_set_traits(DAT_EP_HANDLE ep_handle, u32 traits)
 {
@@ -279,7 +279,8 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_set_traits);
  * @ep_handle: connected EP
  * @path: set to the GIDs and queue pair numbers
  *
- * For dat_rsm.ko only.  Context: may sleep.
+ * For dat_rsm.ko only.  Context: may sleep.  Return: DAT_SUCCESS; DAT_INVALID_HANDLE if there is no
+ * such EP, or if the EP has no open connection; or another error of kdat_get().
  */
 DAT_RETURN kdat_ep_path(DAT_EP_HANDLE ep_handle, struct dat_path *path)
 {
@@ -299,7 +300,9 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_path);
  * @ep_handle: connected EP with the trait DAT_EP_PEER_WAITS
  * @write: false: the peer may only read; true: the peer may read and write
  *
- * For dat_rsm.ko only.  Context: may sleep.
+ * For dat_rsm.ko only.  Context: may sleep.  Return: DAT_SUCCESS; DAT_INVALID_HANDLE if there is no
+ * such EP, if the EP has no open connection, or if the device refuses; or another error of
+ * kdat_get().
  */
 DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write)
 {
@@ -383,8 +386,8 @@ DAT_RETURN kdat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
 EXPORT_SYMBOL_DAT(kdat_ep_query);
 
 /*
- * Reads the current handles and attributes of an EP.  Fails if the state of the EP does not allow a
- * modification of the fields in @mask.
+ * Reads the current handles and attributes of an EP.  Fails if the state of the EP, or a posted
+ * receive, does not allow a modification of the fields in @mask.
  */
 static DAT_RETURN modify_begin(struct dat_ep *ep, DAT_EP_PARAM_MASK mask, struct ep_handles *h,
 			       DAT_EP_ATTR *attr)

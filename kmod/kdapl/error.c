@@ -53,7 +53,8 @@ DAT_RETURN kdat_resize_error(int err)
 
 /*
  * Converts an errno of a registration or of a bind.  -EINVAL refers to the memory, which is the
- * third argument of dat_lmr_kcreate(), dat_lmr_fmr() and dat_rmr_bind().
+ * third argument of dat_lmr_kcreate(), dat_lmr_fmr() and dat_rmr_bind(), or to the number of pages,
+ * which is the third argument of dat_lmr_allocate().
  */
 DAT_RETURN kdat_mem_error(int err)
 {
@@ -82,7 +83,8 @@ DAT_RETURN kdat_segment_error(int err, bool write)
 }
 
 /*
- * Converts an errno of a function that creates a listener.  @in_use: return code for -EADDRINUSE.
+ * Converts an errno of a function that creates a listener, or of a function that opens an IA.
+ * @in_use: return code for -EADDRINUSE; an open never fails with this errno.
  */
 DAT_RETURN kdat_listen_error(int err, DAT_RETURN in_use)
 {

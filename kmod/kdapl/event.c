@@ -56,7 +56,10 @@ static void to_cr(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA
 	kia = kdat_ia_find((DAT_HANDLE)(uintptr_t)ia->user_data);
 	if (kia)
 		arrival->local_ia_address_ptr = kdat_ia_addr(kia);
-	/* If the device is gone, the connection request does not exist any more. */
+	/*
+	 * The request is gone only if a consumer has guessed its handle and has freed the request.
+	 * A removal of the device leaves the request until the consumer frees it.
+	 */
 	obj = xa_load(&ia->objs, eqe->len);
 	if (obj && obj->type == DAT_OBJ_CR) {
 		kdat_cr_take_ep(to_dat_cr(obj));

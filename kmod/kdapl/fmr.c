@@ -113,8 +113,8 @@ struct fmr_request {
 	DAT_LMR_HANDLE		handle;
 	u32			allowed;	/* bits that @flags may have */
 	DAT_RETURN		bad_flags;	/* error if @flags has other bits */
-	u32			context;	/* local key, result of a bind */
-	u32			rkey;		/* remote key, result of a bind */
+	u32			context;	/* lmr_context, result of a bind */
+	u32			rkey;		/* rmr_context, result of a bind */
 	u8			op;
 	u32			flags;
 	DAT_LMR_COOKIE		cookie;

@@ -124,7 +124,10 @@ static void face_unpublish(struct dat_obj *obj)
 		cache_forget(cache_slot(obj), obj);
 }
 
-/* Removes the objects of a closing IA from the cache.  No call may publish objects of the IA. */
+/*
+ * Removes the objects of a closing IA from the cache.  The caller ensures that no other thread
+ * publishes EPs, EVDs or SRQs of the IA.
+ */
 static void cache_forget_ia(const struct dat_ia *ia)
 {
 	struct dat_obj __rcu **place = kdat_handle_cache[0];
@@ -177,7 +180,9 @@ void kdat_ia_unreserve(struct kdat_ia *kia)
 	xa_erase(&kdat_ias, handle_index(kdat_to_u64(kia->handle)));
 }
 
-/* Looks up an IA by its unchecked handle.  Context: under rcu_read_lock(). */
+/*
+ * Looks up an IA by its unchecked handle.  Context: under rcu_read_lock(), or softirqs disabled.
+ */
 struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
 {
 	struct kdat_ia *kia = xa_load(&kdat_ias, handle_index(kdat_to_u64(handle)));
@@ -187,9 +192,9 @@ struct kdat_ia *kdat_ia_find(DAT_HANDLE handle)
 
 /*
  * Hides an IA and the objects of the IA from lookups, and waits for running calls.  After a
- * success, no call uses the IA or the objects, and the caller owns the IA.  Returns NULL if there
- * is no such IA, for example because another thread has taken the IA.  Context: may sleep; the
- * caller does not hold ia->sem.
+ * success, the caller owns the IA, and no call uses the IA or the objects, except a call that has
+ * released ia->sem; see the top of kdapl.h.  Returns NULL if there is no such IA, for example
+ * because another thread has taken the IA.  Context: may sleep; the caller does not hold ia->sem.
  */
 struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 {
@@ -207,7 +212,7 @@ struct kdat_ia *kdat_ia_take(DAT_HANDLE handle)
 		return NULL;
 	/* A call that takes ia->sem after the drain does not find the IA. */
 	dat_ia_drain(kia->ia);
-	/* No call can publish objects of the IA any more, so the cache gets no new objects. */
+	/* No call can publish EPs, EVDs or SRQs of the IA any more, so the cache gets none. */
 	cache_forget_ia(kia->ia);
 	synchronize_rcu();
 	return kia;
@@ -347,7 +352,7 @@ static void *obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, bool also_gone)
 /*
  * Begins a call on an object, which kdat_done() ends.  In between, the caller holds references to
  * the object and to the IA, and ia->sem.  @kind: any kind except IA.  May sleep.  Fails like
- * kdat_ia_get().
+ * kdat_ia_get(), with -ENOENT also if there is no such object.
  */
 void *kdat_get(DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {

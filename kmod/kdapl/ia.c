@@ -76,7 +76,8 @@ static int ia_make_async(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
 
 /*
  * Opens an adapter and publishes the handle.  @one_addr: true to use only the address that
- * represents the adapter now, even if the adapter gets other addresses later.  May sleep.
+ * represents the adapter now, even if the adapter gets other addresses later; the open then fails
+ * with -ENETUNREACH if the adapter has no address.  May sleep.
  */
 static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_COUNT qlen,
 		   DAT_EVD_HANDLE *async_evd, bool one_addr)
@@ -189,8 +190,8 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
  * kdat_ia_good() - check whether an IA can be used for new connections and listeners
  * @ia: handle of the IA
  *
- * Context: may sleep.  Return: false if the device is gone, or if the adapter has addresses but not
- * the address that represented the adapter at the open.
+ * Context: may sleep.  Return: false if the IA was closed, if the device is gone, or if the adapter
+ * has addresses but not the address that represented the adapter at the open.
  */
 bool kdat_ia_good(DAT_IA_HANDLE ia)
 {
@@ -479,7 +480,7 @@ DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *numb
 }
 EXPORT_SYMBOL_DAT(kdat_registry_list_providers);
 
-/* Returns true if an adapter of this module has the name in @info. */
+/* Returns true if the calling task could open an adapter by the name in @info. */
 static bool name_taken(const DAT_PROVIDER_INFO *info)
 {
 	struct dat_dev *dev;

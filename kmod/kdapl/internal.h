@@ -82,8 +82,9 @@ DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out);
  * The pages are pinned and charged to RLIMIT_MEMLOCK.  No lock is held while the pages are faulted
  * in, because the process can delay its page faults without limit.
  *
- * Context: may sleep; takes mmap_lock.  Return: 0; -ENODEV if the adapter is gone; -EFAULT; -EINTR;
- * -ENOMEM if memory is short or RLIMIT_MEMLOCK would be exceeded.
+ * Context: may sleep; takes mmap_lock.  Return: 0; -ENODEV if the zone or the adapter is gone;
+ * -EFAULT; -EINTR; -ENOMEM if memory is short or RLIMIT_MEMLOCK would be exceeded; or another error
+ * of the registration.
  */
 int kdat_lmr_of_user(DAT_PZ_HANDLE pz, u64 addr, u64 length, DAT_MEM_PRIV_FLAGS priv,
 		     DAT_LMR_HANDLE *lmr, u32 *rkey);
@@ -97,17 +98,21 @@ DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write);
  * @evd_handle: EVD that no service point uses yet
  * @gate: gate; must exist as long as the IA
  *
- * Context: may sleep.
+ * Context: may sleep.  Return: DAT_SUCCESS; DAT_INVALID_HANDLE if there is no such EVD; or another
+ * error of kdat_get().
  */
 DAT_RETURN kdat_evd_set_gate(DAT_EVD_HANDLE evd_handle, const struct dat_gate *gate);
 
 /*
- * Returns the value that dat_gate.enter() has returned for a request, or -1 if there is no such
- * request.  Context: may sleep.
+ * Returns the value that dat_gate.enter() has returned for a request; 0 if the EVD had no gate; or
+ * -1 if there is no such request.  Context: may sleep.
  */
 int kdat_cr_place(DAT_CR_HANDLE cr_handle);
 
-/* Returns true if the last connect failed because the peer's kernel was busy.  May sleep. */
+/*
+ * Returns true if the peer's dat.ko refused the last connect for lack of resources.  With iWARP,
+ * returns true if the peer's dat.ko refused the last connect for any reason.  May sleep.
+ */
 bool kdat_ep_peer_is_busy(DAT_EP_HANDLE ep_handle);
 DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len);
 

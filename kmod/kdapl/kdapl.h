@@ -18,14 +18,15 @@
  *
  * kdat_handle_cache contains EPs, EVDs and SRQs, because posts and dequeues look up these objects.
  * The cache has two direct-mapped tables for all IAs: one for EPs, one for EVDs and SRQs.  If two
- * objects have the same slot, the slot contains the object that was published last.  A lookup that
- * misses the cache finds the IA by the index, and then the object by the id.
+ * objects have the same slot, the slot contains the object that was published last, and is empty
+ * after that object was unpublished.  A lookup that misses the cache finds the IA by the index, and
+ * then the object by the id.
  *
  * Two ways to an object
  * =====================
  *
- * A call that may sleep uses kdat_get() and kdat_done().  In between, the call holds ia->sem and a
- * reference to the object, and the device of the IA is present.
+ * A call that may sleep uses kdat_get() and kdat_done().  In between, the call holds ia->sem and
+ * references to the object and to the IA, and the device of the IA is present.
  *
  * A call in BH context uses kdat_bh_begin() or rcu_read_lock(), then kdat_find(), then takes the
  * object's lock and checks whether the object was shut down (ep->dead, evd->dead, !srq->live).  If
@@ -34,12 +35,14 @@
  * rcu_read_unlock(), but memory that the object points to may be freed.  The call takes no
  * reference, because dropping the last reference may sleep.
  *
- * The removal of a device shuts all objects down except EVDs.  The objects stay allocated, but the
- * only call that a consumer can make on such an object is the one that frees the object.  That call
- * uses kdat_get_gone().
+ * The removal of a device shuts all objects down except EVDs.  The objects stay allocated, but most
+ * calls on such an object fail.  The call that frees the object uses kdat_get_gone() and succeeds.
+ * A few other calls that do not need the device also succeed, for example kdat_pz_query().
  *
  * kdat_ia_close() removes the IA from kdat_ias, then waits for ia->sem and for RCU readers.  After
- * that, no call uses the IA any more.
+ * that, only a call that has released ia->sem before uses the IA.  Such a call holds references.
+ * kdat_evd_free() and kdat_cr_handoff() take ia->sem again, and check that the object is still in
+ * ia->objs.  kdat_lmr_of_user() is counted in ia->pinning while it uses the IA.
  */
 #ifndef _DAT_KDAT_H
 #define _DAT_KDAT_H
@@ -92,7 +95,7 @@ struct kdat_evd {
  * @attr: attributes that the consumer requested, with the queue sizes of the allocated rings
  * @stage: kDAPL state while the core's state of the EP is UNCONNECTED: DAT_EP_STATE_RESERVED,
  *	PASSIVE_CONNECTION_PENDING, TENTATIVE_CONNECTION_PENDING or UNCONNECTED, which is 0
- * @target: address and port of the last connect, for dat_ep_dup_connect()
+ * @target: address and port of the last connect, for dat_ep_dup_connect(); cleared by an accept
  * @local: copy of the local address that dat_ep_query() has returned
  * @remote: copy of the remote address that dat_ep_query() has returned
  * @modify: mutex that serialises dat_ep_modify() calls; taken before ep->lock
@@ -108,7 +111,8 @@ struct kdat_ep {
 
 /* The memory of an LMR as the consumer described it, for dat_lmr_query(). */
 struct kdat_lmr {
-	struct mutex		lock;		/* protects all members below */
+	/* Protects all members below; also held by dat_lmr_fmr() while it binds the LMR. */
+	struct mutex		lock;
 	DAT_MEM_TYPE		mem_type;
 	DAT_REGION_DESCRIPTION	region;
 	DAT_VLEN		length;
@@ -196,7 +200,8 @@ static inline struct dat_obj __rcu **kdat_cache_slot(u64 handle, bool ep)
 
 /*
  * Returns true if the caller cannot sleep.  A call with "Context: process" must then fail.  The
- * check does not detect a spinlock that was taken without disabling softirqs or interrupts.
+ * check does not detect disabled preemption alone, for example because of a spinlock that was taken
+ * without disabling softirqs or interrupts.
  */
 static inline bool kdat_cant_sleep(void)
 {

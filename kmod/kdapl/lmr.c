@@ -321,7 +321,8 @@ static DAT_RETURN lmr_sync(struct dat_ia *ia, const DAT_LMR_TRIPLET *seg, u64 n,
 
 /*
  * Syncs segments under RCU, without a reference to the IA, because kdat_ia_close() waits for RCU
- * readers before it changes the IA or the objects.
+ * readers before it shuts the IA down.  A removal of the device does not wait for RCU readers, but
+ * takes lmr->lock before the memory is unmapped.
  */
 static DAT_RETURN ia_sync(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *seg, u64 n,
 			  bool for_cpu)

@@ -43,7 +43,8 @@ static __always_inline DAT_RETURN post_wr(struct dat_ep *ep, u64 limit)
  * Posts the work request in ep->wr.  @limit: see dat_queue_post().  ep->lock is held.  Fails with
  * DAT_INVALID_STATE if the EP is neither connected nor disconnected, with DAT_INVALID_PARAMETER if
  * dat_ep_modify() has made the queue's entries too small for the segments, with
- * DAT_INSUFFICIENT_RESOURCES if the queue is full, or with a return code of kdat_segment_error().
+ * DAT_INSUFFICIENT_RESOURCES if the queue is full or being replaced, or with a return code of
+ * kdat_segment_error().
  */
 DAT_RETURN kdat_post_wr(struct dat_ep *ep, u64 limit)
 {

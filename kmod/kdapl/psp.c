@@ -55,7 +55,7 @@ static struct kdat_sp *sp_alloc(DAT_HANDLE_TYPE kind)
 	return sp;
 }
 
-/* Frees private data after an RCU grace period, because kdat_cr_take_ep() may still read @sp. */
+/* Frees the private data of a service point that could not be created, and was not published. */
 static void sp_free(struct kdat_sp *sp)
 {
 	kfree_rcu(sp, rcu);
@@ -170,7 +170,7 @@ DAT_RETURN kdat_psp_free(DAT_PSP_HANDLE psp_handle)
 }
 EXPORT_SYMBOL_DAT(kdat_psp_free);
 
-/* Releases the EP of an RSP, unless a connection request has taken the EP. */
+/* Releases the EP of an RSP, if the RSP has an EP that no connection request has taken. */
 static void rsp_unreserve(struct kdat_sp *sp)
 {
 	struct dat_ep *ep = kdat_sp_take(sp);
@@ -253,7 +253,10 @@ DAT_RETURN kdat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 }
 EXPORT_SYMBOL_DAT(kdat_rsp_create);
 
-/* Returns the handle of the EP of an RSP.  A request may take the EP at any time. */
+/*
+ * Returns the handle of the EP of an RSP, or DAT_HANDLE_NULL.  A request may take the EP at any
+ * time.
+ */
 static DAT_EP_HANDLE rsp_ep(const struct kdat_sp *sp)
 {
 	struct dat_ep *ep;
@@ -309,7 +312,7 @@ static bool addr_is_any(const struct sockaddr_storage *ss)
 	return ipv6_addr_any(&((const struct sockaddr_in6 *)ss)->sin6_addr);
 }
 
-/* Checks that @addr, which is not the wildcard address, is an address of the adapter. */
+/* Checks that @addr, which is not the wildcard address, is an address that the IA uses. */
 static DAT_RETURN csp_check_addr(struct dat_ia *ia, const struct sockaddr_storage *addr)
 {
 	struct sockaddr_storage ours;

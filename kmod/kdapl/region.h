@@ -22,9 +22,9 @@ struct kdat_pages {
  * @pages: function that stores the pages of a region of @length bytes in *@l and returns 0, -EINVAL
  *	if the memory is invalid, or -ENOMEM; the caller frees l->page, even after an error; NULL
  *	if the type has no pages
- * @fill: function that enters a region of at most @n pages into @sg, which has room for @max
- *	entries, and returns the number of entries or an errno; NULL if LMRs of dat_lmr_allocate()
- *	do not support the type
+ * @fill: function that enters a region of @n pages (DAT_MEM_TYPE_PLATFORM: at most @n pages) into
+ *	@sg, which has room for @max entries, and returns the number of entries or an errno; NULL
+ *	if LMRs of dat_lmr_allocate() do not support the type
  */
 struct kdat_mem_kind {
 	DAT_MEM_TYPE	type;

@@ -3,8 +3,9 @@
 /*
  * Rings of kernel consumers.  The layout is that of the rings that processes map, but no process
  * maps these rings.  A post holds the lock of the queue, and a dequeue holds the lock of the EVD.
- * So the indices are exact and no kick is needed.  The pump checks each entry as strictly as an
- * entry from a process.
+ * So the indices are exact and no kick is needed.  The core checks the segments of each entry as
+ * strictly as those of an entry from a process.  Opcodes and flags come from this folder and are
+ * trusted.
  */
 #include "core/ep/queue.h"
 #include "core/ep/ring.h"
@@ -18,7 +19,7 @@ static void *kring_entry(const struct dat_queue *q, u32 index)
 	return q->ring.entries + ((size_t)(index & (q->entries - 1)) << q->ring.shift);
 }
 
-/* Returns the next free entry, or NULL if the ring is full or is about to be replaced. */
+/* Returns the next free entry, or NULL if the ring is full or is being replaced. */
 static void *kring_next(const struct dat_queue *q)
 {
 	u32 tail = *q->ring.tail;
@@ -147,7 +148,8 @@ bool kdat_evring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 
 /*
  * Returns the private data of the peer's answer, or NULL if the EP was reset since the event.  If
- * the EP has connected again since the event, the result may be the private data of the new peer.
+ * the EP has connected again since the event, the result is NULL, or the private data of the new
+ * peer if that data has the same length.
  * @len: length of the private data, from the event.  ep->lock is held.
  */
 void *kdat_ring_pd(const struct dat_epring *r, u32 len)

@@ -5,10 +5,12 @@
  *
  * A runner takes the events of one EVD and calls the consumer's upcall function for each event.
  * With DAT_UPCALL_NORIFY, a runner calls the function without an event and leaves the events in the
- * EVD.  A notification event queues a runner of the EVD, unless the number of running runners has
- * reached the maximum of the policy.  A runner calls the consumer with no lock held.  A runner ends
- * when the EVD is empty, or when UPCALL_BUDGET is used up.  If events are left, the runner queues
- * the next runner before it ends.
+ * EVD.  A notification event queues a runner of the EVD, unless a runner is queued already, or the
+ * number of running runners has reached the maximum of the policy.  A runner calls the consumer
+ * with no lock held.  A runner ends when the EVD is empty, when the policy or kdat_upcall_end()
+ * forbids further upcalls, or when UPCALL_BUDGET is used up.  In the last case, the runner queues
+ * the next runner if events are left.  With DAT_UPCALL_NORIFY, a runner also ends after a call,
+ * unless the consumer has emptied the EVD and another notification event has come.
  *
  * A runner whose upcalls must not sleep runs in softirq, and is queued on the current CPU.  The
  * code that takes completions calls kdat_upcall_hold() first and kdat_upcall_release() last.
@@ -35,12 +37,14 @@
  * struct upcall_cpu - queued runners of a CPU
  * @lock: lock of @list; no other lock is taken inside
  * @list: queued runners, linked by struct dat_upcall's @node
- * @first: queued runner that runs before the runners in @list; a single queued runner is kept here,
- *	because it then needs no lock; NULL if @held is 0; written with softirqs disabled
- * @held: number of functions on this CPU that will run @first and @list before they end; written
- *	with softirqs disabled
+ * @first: queued runner that runs before the runners in @list; if @held is not 0, a single queued
+ *	runner is kept here, because it then needs no lock; NULL while @held is 0; written with
+ *	softirqs disabled
+ * @held: number of functions on this CPU that hold the runners; the outermost of these functions
+ *	runs @first and @list, or leaves some of them to @tasklet, before it ends; written with
+ *	softirqs disabled
  * @event: event that the running upcall gets; one per CPU, because upcalls do not nest
- * @tasklet: tasklet that runs @list when @held is 0
+ * @tasklet: tasklet that runs @list if no function that is counted in @held does
  */
 struct upcall_cpu {
 	spinlock_t		lock;		/* protects list */
@@ -85,7 +89,7 @@ static void upcall_queue(struct dat_upcall *u)
 		tasklet_schedule(&c->tasklet);
 }
 
-/* Queues a runner for a notification event.  evd->lock is held. */
+/* Queues a runner for a notification event, if one is needed and allowed.  evd->lock is held. */
 void kdat_upcall_wake(struct dat_evd *evd)
 {
 	struct dat_upcall *u = upcall_of(evd);
@@ -169,7 +173,10 @@ static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 	return !upcall_over(u);
 }
 
-/* Sets the members of the zeroed @event that are the same for all completions of @evd. */
+/*
+ * Sets the members of @event that are the same for all completions of @evd.  @event is zeroed, or
+ * was last used for a DTO completion.
+ */
 static __always_inline void upcall_begin_dto(const struct dat_evd *evd, DAT_EVENT *event)
 {
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
@@ -223,7 +230,7 @@ static __always_inline bool upcall_call(struct dat_upcall *u, struct dat_evd *ev
 	return true;
 }
 
-/* Returns true if the EVD has events that no other runner will take.  evd->lock is held. */
+/* Returns true if another runner must be queued for events that are left.  evd->lock is held. */
 static bool upcall_left(const struct dat_upcall *u)
 {
 	struct dat_evd *evd = u->evd;
@@ -363,7 +370,8 @@ void kdat_upcall_setup(struct dat_upcall *u, bool process)
 /*
  * Changes the policy and the callback, and re-arms the upcall.  @object: new callback, or NULL to
  * keep the old callback.  @now: true to make upcalls for events that are already queued.  Returns
- * false if @policy needs a callback and the EVD has no callback.  evd->lock is held.
+ * false, and changes nothing, if @policy needs a callback and the callback has no function.
+ * evd->lock is held.
  */
 bool kdat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 			const DAT_UPCALL_OBJECT *object, bool now)
@@ -395,8 +403,9 @@ static bool upcall_ended(struct dat_evd *evd)
 }
 
 /*
- * Sets the policy DAT_UPCALL_DISABLE, and waits for running upcalls.  Context: may sleep; not
- * inside an upcall of @evd; the caller holds no lock that an upcall may take, such as ia->sem.
+ * Sets the policy DAT_UPCALL_DISABLE, and waits for queued and running runners.  Context: may
+ * sleep; not inside an upcall of @evd; the caller holds no lock that an upcall may take, such as
+ * ia->sem.
  */
 void kdat_upcall_end(struct dat_evd *evd)
 {

@@ -19,7 +19,8 @@ struct dat_evd;
  * @again: flag: a notification event was queued after the last DAT_UPCALL_NORIFY upcall began; set
  *	under every policy
  * @running: number of runners that are running
- * @ending: number of threads in kdat_upcall_end(); while not 0, no runner starts
+ * @ending: number of threads in kdat_upcall_end(); while not 0, no runner is queued, and no upcall
+ *	begins
  * @queued: flag: a runner is queued and has not started
  * @node: entry in upcall_cpu.list while @queued; protected by the lock of that list
  * @work: work item that runs the runner, if @process
