@@ -550,10 +550,11 @@ DAT_RETURN kdat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: @max_pages is out of range (DAT_INVALID_ARG3), unknown @scope
+ * DAT_INVALID_PARAMETER: @max_pages is below 1 (DAT_INVALID_ARG3), unknown @scope
  * (DAT_INVALID_ARG4), @lmr_handle is NULL (DAT_INVALID_ARG5);
  * DAT_MODEL_NOT_SUPPORTED: fmr_supported is DAT_FALSE, or @scope is not supported;
- * DAT_INSUFFICIENT_RESOURCES: too many registrations (DAT_RESOURCE_MEMORY_REGION); no memory.
+ * DAT_INSUFFICIENT_RESOURCES: @max_pages is above the maximum, or there are too many registrations
+ * (DAT_RESOURCE_MEMORY_REGION); no memory.
  */
 DAT_RETURN kdat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			     DAT_COUNT max_pages, DAT_LMR_SCOPE scope,

@@ -884,7 +884,7 @@ typedef struct kdat_comm {
  * @recv_completion_flags: 0, or UNSIGNALLED or SOLICITED_WAIT.  With SOLICITED_WAIT, only a receive
  *	that fails, or whose sender set SOLICITED_WAIT, starts an upcall.  Other receives are
  *	delivered with the next notification event, or by dat_evd_dequeue()
- * @request_completion_flags: 0 or UNSIGNALLED
+ * @request_completion_flags: 0 or UNSIGNALLED; SUPPRESS and SOLICITED_WAIT have no effect
  * @max_recv_dtos: maximum number of outstanding receives.  With an SRQ, the value is ignored, and
  *	dat_ep_query() returns the length of the SRQ, because the EP may hold all buffers of the SRQ
  * @max_request_dtos: maximum number of outstanding requests

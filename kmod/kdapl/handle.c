@@ -390,7 +390,7 @@ DAT_RETURN kdat_free(DAT_HANDLE handle, DAT_HANDLE_TYPE kind, DAT_RETURN bad,
 		return kdat_lookup_error(PTR_ERR(obj), bad);
 	ret = dat_obj_free(obj);
 	kdat_done(obj);
-	if (ret == -EBUSY || ret == -EISCONN)
+	if (ret == -EBUSY)
 		return busy;
 	return ret ? kdat_lookup_error(ret, bad) : DAT_SUCCESS;
 }

@@ -55,12 +55,6 @@ static struct kdat_sp *sp_alloc(DAT_HANDLE_TYPE kind)
 	return sp;
 }
 
-/* Frees the private data of a service point that could not be created, and was not published. */
-static void sp_free(struct kdat_sp *sp)
-{
-	kfree_rcu(sp, rcu);
-}
-
 static DAT_RETURN psp_create(DAT_IA_HANDLE ia_handle, struct sp_args *a, DAT_PSP_FLAGS flags,
 			     DAT_PSP_HANDLE *out, u64 *qual)
 {
@@ -75,7 +69,7 @@ static DAT_RETURN psp_create(DAT_IA_HANDLE ia_handle, struct sp_args *a, DAT_PSP
 	a->sp->makes_ep = flags == DAT_PSP_PROVIDER_FLAG;
 	rc = sp_listen(kia->ia, a, out, qual);
 	if (rc != DAT_SUCCESS)
-		sp_free(a->sp);
+		kfree(a->sp);
 out_done:
 	kdat_ia_done(kia);
 	return rc;
@@ -215,7 +209,7 @@ static DAT_RETURN rsp_create(struct dat_ia *ia, struct dat_ep *ep, struct sp_arg
 		rc = sp_listen(ia, a, out, &unused);
 	if (rc != DAT_SUCCESS) {
 		rsp_unreserve(a->sp);
-		sp_free(a->sp);
+		kfree(a->sp);
 	}
 	return rc;
 }
@@ -348,7 +342,7 @@ static DAT_RETURN csp_make(struct dat_ia *ia, const DAT_COMM *comm,
 	a.sp->addr = *addr;
 	rc = sp_listen(ia, &a, out, &qual);
 	if (rc != DAT_SUCCESS)
-		sp_free(a.sp);
+		kfree(a.sp);
 	return rc;
 }
 

@@ -269,9 +269,6 @@ static int lmr_check(const struct dat_lmr_create *arg)
 		return -EINVAL;
 	if (!(arg->flags & DAT_LMR_SHARED) && memchr_inv(arg->cookie, 0, sizeof(arg->cookie)))
 		return -EINVAL;
-	/* On a 32-bit kernel, no process has an address above ULONG_MAX. */
-	if (arg->addr > ULONG_MAX || arg->length > ULONG_MAX)
-		return -EFAULT;
 	return 0;
 }
 

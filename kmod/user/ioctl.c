@@ -40,7 +40,7 @@ const struct dat_ioctl_op dat_user_ioctls[DAT_NR_LAST] = {
 	IOCTL_OP(ADAPTER, adapter, NEED_NONE, ANSWERS),
 	IOCTL_OP(IA_OPEN, ia_open, NEED_NONE, MAKES(ia)),
 	IOCTL_OP(IA_QUERY, ia_query, NEED_LIVE, ANSWERS, VERSION_1(ia_query, num_comp_vectors)),
-	IOCTL_OP(IA_ADDR, ia_addr, NEED_LIVE, CHANGES),
+	IOCTL_OP(IA_ADDR, ia_addr, NEED_LIVE, ANSWERS),
 	IOCTL_OP(IA_CLOSE, ia_close, NEED_IA),
 	IOCTL_OP(FREE, free, NEED_LIVE),
 	IOCTL_OP(PZ_CREATE, pz_create, NEED_LIVE, MAKES(obj)),

@@ -357,8 +357,8 @@ struct dat_ia_close {
  * @id: id of the object
  * @rsvd: 0
  *
- * EBUSY: other objects use the object, or a thread waits on the object.  EISCONN: a service point
- * or a CR holds the EP.  Freeing a CR rejects the connection request.
+ * EBUSY: other objects use the object, or a thread waits on the object.  Freeing a CR rejects the
+ * connection request.
  */
 struct dat_free {
 	__u32 size;
@@ -1153,8 +1153,8 @@ struct dat_cr_reject {
  *	service point
  *
  * The target service point gets an ordinary connection request with the same peer and private data.
- * If the target's EVD is full, the kernel refuses the request.  EADDRNOTAVAIL: the service point
- * does not exist, or has DAT_PSP_ONE_SHOT and already had a request.  The CR stays valid then.
+ * EADDRNOTAVAIL: the service point does not exist, takes no more requests, or has
+ * DAT_PSP_ONE_SHOT and already had a request; or its EVD is full.  The CR stays valid then.
  */
 struct dat_cr_handoff {
 	__u32 size;
