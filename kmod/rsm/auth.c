@@ -119,7 +119,7 @@ int rsm_auth_ready(struct rsm_node *node)
 	return good ? 0 : -EKEYREJECTED;
 }
 
-/* Converts an error of key_digest() or auth_check() to an errno of rsm/error.c. */
+/* Converts an error of key_digest(), auth_mac() or auth_check() to an errno of rsm/error.c. */
 static int auth_error(int err)
 {
 	switch (err) {
@@ -147,8 +147,8 @@ static enum rsm_why auth_why(int err)
 }
 
 /*
- * Checks the type, the name and the length of @key.  Also computes an HMAC, so that a kernel
- * without hmac(sha256) refuses the key with -ENOPKG.
+ * Checks the type, the name, the length and the validity of @key.  Also computes an HMAC, so that a
+ * kernel without hmac(sha256) refuses the key with -ENOPKG.
  */
 static int key_check(struct key *key)
 {
@@ -314,7 +314,10 @@ static void auth_granted(struct rsm_conn *conn, const struct rsm_grant *grant, c
 	conn->transcript.owner = owner ? *owner : 0;
 	ret = auth_check(conn, false, grant->mac);
 	if (ret == -EKEYREJECTED && grant->err) {
-		/* An exporter that refuses the importer's HMAC sends a GRANT without HMAC. */
+		/*
+		 * An exporter that refuses or cannot check the importer's HMAC sends a GRANT with
+		 * an error and without HMAC.
+		 */
 		rsm_conn_lost(conn, RSM_WHY_CONF, ret);
 	} else if (ret) {
 		rsm_conn_lost(conn, auth_why(ret), auth_error(ret));
@@ -362,7 +365,7 @@ static bool auth_proven(struct rsm_conn *conn, const struct rsm_proof *proof)
 	enum rsm_why why = RSM_WHY_REFUSED;
 	int ret;
 
-	/* The importer repeats its proof until the GRANT arrives. */
+	/* The importer sends its proof once more if the GRANT does not arrive soon. */
 	if (conn->proof_received) {
 		if (!memcmp(&conn->transcript.proof, proof, sizeof(*proof)))
 			return true;

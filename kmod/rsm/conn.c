@@ -2,8 +2,8 @@
 // Copyright (c) The dat authors
 /*
  * Connections of RSM, on the importer's and the exporter's side.  Each connection has a kDAPL
- * endpoint.  This file creates the endpoint, posts transfers, and tears the endpoint down.  struct
- * rsm_conn_ops has the operations that differ between the two sides.
+ * endpoint.  This file creates the endpoint, handles connection events, posts transfers, and tears
+ * the endpoint down.  struct rsm_conn_ops has the operations that differ between the two sides.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
@@ -35,8 +35,9 @@ static const u8 conn_next[RSM_CONN_NR_STATES] = {
 
 /*
  * Sets conn->state and wakes the threads that wait for a change.  Only this function sets the
- * state.  Returns false and changes nothing if the connection has passed @state already, because
- * events of the transport, messages and the end of an import arrive in any order.
+ * state.  Returns false and changes nothing if the connection has already reached or passed @state,
+ * because events of the transport, messages, and the end of an import or of a segment come in any
+ * order.
  */
 static bool conn_set_state(struct rsm_conn *conn, enum rsm_conn_state state)
 {
@@ -124,8 +125,9 @@ static bool conn_stuck(const struct rsm_conn *conn)
 
 /*
  * Work function of conn->beat.  Sends heartbeats, because an idle queue pair does not notice that
- * the peer is gone.  During the handshake, an importer repeats the proof.  An exporter without a
- * valid proof hangs up, because RSM_PROOF_TIMEOUT has passed.
+ * the peer is gone.  Hangs up if conn_stuck() returns true.  During the handshake, an importer
+ * sends the proof once more, and this work does not run again before rsm_conn_up().  An exporter
+ * whose handshake has not succeeded hangs up, because RSM_PROOF_TIMEOUT has passed.
  */
 static void conn_beat(struct work_struct *work)
 {
@@ -138,7 +140,7 @@ static void conn_beat(struct work_struct *work)
 		spin_unlock_bh(&conn->lock);
 		return;
 	}
-	/* A nonzero @result means here that no valid proof has reached this exporter in time. */
+	/* A nonzero @result means here that the handshake of an exporter has not succeeded. */
 	stuck = conn->result || conn_stuck(conn);
 	silent = conn->state == RSM_CONN_LINKED && !READ_ONCE(conn->proof_received);
 	if (time_after_eq(jiffies, READ_ONCE(conn->last_rx) + beat_period())) {
@@ -429,14 +431,15 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 		conn->transcript.answer = *answer;
 		conn_link(conn);
 	} else {
-		/* An answer that is not from RSM means that another program listens at the port. */
+		/* Another program, or an RSM kernel of another version, listens at the port. */
 		rsm_conn_lost(conn, RSM_WHY_GREETING, -EHOSTUNREACH);
 	}
 }
 
 /*
- * Handles a rejection that is not from RSM.  Either nothing listens at the port, or another program
- * listens there, or the exporter's lane is full, or this host could not send the request.
+ * Handles a rejection that is not from an RSM kernel of this version.  Either nothing listens at
+ * the port, or another program listens there, or the exporter's lane is full or its kernel lacks
+ * resources, or this host could not send the request.
  */
 static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
@@ -457,7 +460,7 @@ static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA
 		return;
 	}
 	err = rsm_error_of_wire(answer->err);
-	/* A host with a different node id sends DAT_RSM_UNREACHABLE. */
+	/* A host with a different node id, or that rejects the greeting, sends UNREACHABLE. */
 	if (err != -EHOSTUNREACH)
 		WRITE_ONCE(conn->answered, true);
 	rsm_conn_lost(conn, rsm_why_refused(err), err);
@@ -501,7 +504,7 @@ static void conn_connection(struct rsm_conn *conn, const DAT_EVENT *event)
  * Handles a connection event.  conn->owner and the data of the event stay valid while end_lock is
  * held and the state is not RSM_CONN_ENDED.
  *
- * The lookup may find a later connection, because ids are reused.  Handles are not reused, so
+ * The lookup may find a later connection, because ids are reused.  A handle is not reused soon, so
  * conn->ep shows whether the event belongs to the connection.
  */
 void rsm_conn_upcall(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)

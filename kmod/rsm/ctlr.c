@@ -207,7 +207,7 @@ static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 
 /*
  * Creates the service point with the kernel's credentials, because the port is privileged and the
- * exporting process may be unprivileged.
+ * process that opens the adapter may be unprivileged.
  */
 static DAT_RETURN ctlr_listen(struct rsm_ctlr *ctlr)
 {
@@ -348,7 +348,9 @@ static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
 /*
  * Finds the open adapter with controller number @number, and gets a reference.  If the adapter is
  * not open, adds @spare to node->ctlrs and sets *@out to @spare, which the caller must then open.
- * Context: sleeps while another thread opens or closes the adapter.
+ * Sets *@name to the name of the adapter.  Context: sleeps while another thread opens or closes the
+ * adapter.  Return: 0; -EINTR if the process is killed during that sleep; -ENODEV if no adapter has
+ * the number.
  */
 static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 		      struct rsm_ctlr **out, const char **name)

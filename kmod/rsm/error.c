@@ -9,8 +9,9 @@
 #include "rsm/rdma.h"
 
 /*
- * Each errno and each code is here once.  @wire: flag: an exporter may send the error to an
- * importer, and the importing process then gets the error.
+ * Each errno and each code is here once.  @wire: flag: if an exporter sends the error, the
+ * importing process gets the same error.  If an exporter sends another error, the importing process
+ * gets DAT_RSM_UNREACHABLE.
  */
 static const struct {
 	int			err;

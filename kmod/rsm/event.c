@@ -19,7 +19,8 @@ static void obj_set_pending(struct rsm_obj *obj, u32 pending)
 
 /*
  * Adds an event to an export or import.  Without @accumulate, drops the event if an event is
- * pending.  Context: any process context.
+ * pending.  Also drops the event if the object has ended, or if U32_MAX events are pending.
+ * Context: any process context.
  */
 void rsm_event_add(struct rsm_obj *obj, bool accumulate)
 {
@@ -35,7 +36,10 @@ void rsm_event_add(struct rsm_obj *obj, bool accumulate)
 		wake_up_all(&obj->wq);
 }
 
-/* Adds @n events to an export or import.  Context: any process context. */
+/*
+ * Adds @n events to an export or import, up to U32_MAX pending events.  Does nothing if the object
+ * has ended.  Context: any process context.
+ */
 void rsm_event_add_many(struct rsm_obj *obj, u32 n)
 {
 	bool added = false;
@@ -50,7 +54,10 @@ void rsm_event_add_many(struct rsm_obj *obj, u32 n)
 		wake_up_all(&obj->wq);
 }
 
-/* Adds an event to the segment of an import.  @flags: 0 or DAT_RSM_NO_ACCUMULATE. */
+/*
+ * Adds an event to the segment of an import.  @flags: 0 or DAT_RSM_NO_ACCUMULATE.  Returns
+ * -ECONNABORTED if the import is cut.
+ */
 int rsm_import_post(struct rsm_import *imp, u32 flags)
 {
 	if (smp_load_acquire(&imp->obj.cut))	/* pairs with rsm_obj_cut() */
@@ -96,7 +103,10 @@ int rsm_event_post(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* Consumes a pending event.  Returns -EAGAIN if no event is pending. */
+/*
+ * Consumes a pending event.  Return: 0; -EBADF if the object has ended; -ECONNABORTED if the import
+ * is cut and no event is pending; -EAGAIN if no event is pending.
+ */
 static int event_take(struct rsm_obj *obj)
 {
 	int ret = -EAGAIN;
@@ -116,9 +126,10 @@ static int event_take(struct rsm_obj *obj)
 
 /*
  * Sleeps until a wake-up, a deadline on the host's CLOCK_MONOTONIC, or a signal.  The caller has
- * set the task state.  Returns -EAGAIN after a wake-up, and the caller must then check its
- * condition again.  Returns -ERESTARTNOHAND after a signal.  The system call then fails with EINTR
- * if a signal handler runs, and starts again otherwise.
+ * set the task state.  Returns -EAGAIN after a sleep, and the caller must then check its condition
+ * again.  If the function does not sleep, it returns -ETIMEDOUT because the deadline has passed, or
+ * -ERESTARTNOHAND because a signal is pending.  After -ERESTARTNOHAND, the system call fails with
+ * EINTR if a signal handler runs, and starts again otherwise.
  */
 int rsm_event_sleep(u64 deadline_ns)
 {

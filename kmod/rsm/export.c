@@ -98,10 +98,12 @@ static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebin
 }
 
 /*
- * Swaps the pages of a segment with *@mem.  A transfer sees either the old or the new pages.  A
+ * Swaps the pages of a segment with *@mem, unless the segment is already at @addr.  For each page,
+ * a transfer uses either the old or the new page, so one transfer may use pages of both kinds.  A
  * window shows the new pages once rsm_import_zap() has zapped the window.  On return, *@mem is the
- * memory that the caller must unpin.  If *@shared is set, the caller must call rsm_transfers_wait()
- * before it unpins the memory.
+ * memory that the caller must unpin.  If the function has succeeded and *@shared is set, the caller
+ * must call rsm_transfers_wait() before it unpins the memory.  Returns 0, or -EBADF if the segment
+ * has been stopped.
  */
 static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
@@ -169,8 +171,9 @@ static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 }
 
 /*
- * Begins a call that uses the segment's protection zone and adapter.  The teardown of the segment
- * waits for the matching call_end().  Returns false if the segment has been stopped.
+ * Begins a call that uses the segment's protection zone and adapter, if any.  The teardown of a
+ * segment with an adapter waits for the matching call_end().  Returns false if the segment has been
+ * stopped.
  */
 static bool call_begin(struct rsm_export *exp)
 {
@@ -234,7 +237,7 @@ int rsm_export_rebind(struct dat_ucmd *ucmd)
 	return ret;
 }
 
-/* Checks an access list.  The list of a loopback segment may contain only the local node. */
+/* Checks an access list.  The list of a loopback segment has at most one entry: the local node. */
 static int acl_check(const struct rsm_export *exp, const struct dat_rsm_access *acl, u32 count)
 {
 	const struct rsm_node *node = exp->obj.ctx->node;
@@ -310,7 +313,8 @@ static void export_set_acl(struct rsm_export *exp, struct dat_rsm_access *acl, u
 
 /*
  * Publishes @exp under @segid.  @reserved: result of segid_reserve().  After an error, the function
- * frees the reserved entry.
+ * frees the reserved entry, if any.  Return: 0; -EBADF if @exp has been stopped; -EALREADY if @exp
+ * is published or being withdrawn; or @reserved.
  */
 static int export_publish_locked(struct rsm_export *exp, struct rsm_node *node, u32 segid,
 				 int reserved)
@@ -529,7 +533,7 @@ static void export_wait(struct rsm_obj *obj)
 	wait_event(exp->obj.wq, !atomic_read(&exp->calls));
 }
 
-/* Unpins the memory of a stopped export, and drops the reference to the adapter. */
+/* Unpins the memory of a stopped export, frees the zone, and drops the reference to the adapter. */
 static void export_drop(struct rsm_obj *obj)
 {
 	struct rsm_export *exp = to_rsm_export(obj);

@@ -171,7 +171,10 @@ void rsm_import_cut(struct rsm_import *imp, struct rsm_node *node)
 	mutex_unlock(&node->lock);
 }
 
-/* Stops the import; see the top of rsm.h.  Returns true if transfers may be in progress. */
+/*
+ * Stops the import; see the top of rsm.h.  Returns true for a loopback import, whose transfers may
+ * be using the pages of the segment.
+ */
 static bool import_stop(struct rsm_obj *obj)
 {
 	struct rsm_import *imp = to_rsm_import(obj);
@@ -184,7 +187,10 @@ static bool import_stop(struct rsm_obj *obj)
 	return true;
 }
 
-/* Ends the connection of a stopped import, and frees the window unless a VMA still uses it. */
+/*
+ * Ends the connection of a stopped import.  A loopback import has no connection; the function frees
+ * the window, unless a VMA still uses the window.
+ */
 static void import_drop(struct rsm_obj *obj)
 {
 	struct rsm_import *imp = to_rsm_import(obj);
@@ -411,7 +417,7 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 	imp = windows_iter_first(&ctx->windows, at, at);
 	if (imp && READ_ONCE(imp->obj.stopped))
 		imp = NULL;
-	/* The context or a VMA has a reference to each import in the tree. */
+	/* The creating call, the context or a VMA has a reference to each import in the tree. */
 	if (imp)
 		kref_get(&imp->obj.ref);
 	mutex_unlock(&ctx->windows_lock);
@@ -420,9 +426,10 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 
 /*
  * Maps the window of an import, or a part of the window.  Returns the errno of mmap(): -ENOENT if
- * no import has a window at the offset; -EINVAL for a bad range or bad flags; -EACCES for a
- * writable mapping if the import may not write; -EOPNOTSUPP if the import may not read; -ENODEV if
- * the import is cut; -ENOMEM if memory is short or the window has RSM_MAX_MAPS VMAs.
+ * no import that has not ended has a window at the offset; -EINVAL for a bad range or bad flags;
+ * -EACCES for a writable mapping if the import may not write; -EOPNOTSUPP if the import may not
+ * read; -ENODEV if the import is cut; -ENOMEM if memory is short or the window has RSM_MAX_MAPS
+ * VMAs.
  */
 int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Transfers within the host.  A transfer copies between the pages of a segment and the caller's
- * memory, one page at a time and with page faults disabled; see the top of rsm.h.  No lock is held
- * while the caller's pages are faulted in.
+ * The call DAT_IOC_RSM_IO, and transfers within the host; see rsm/stage.c for transfers through an
+ * adapter.  A transfer copies between the pages of a segment and the caller's memory.  A read-side
+ * section of rsm_transfers covers at most one page and has no page faults; see the top of rsm.h.
+ * No lock is held while the caller's pages are faulted in.
  */
 #include <linux/highmem.h>
 #include <linux/nospec.h>
@@ -332,9 +333,10 @@ static bool localmem_is(struct rsm_localmem *lm, u64 i, const struct page *page)
 }
 
 /*
- * Returns true if all pages of an entry's memory are mapped and are ordinary memory.  If the entry
- * names local memory, the pages must be mapped where the local memory was locked.  The function
- * only reads page tables, so it returns false for a page that an access would fault in.
+ * Returns true if all pages of an entry's memory are mapped with the access that the transfer
+ * needs, and are ordinary memory.  If the entry names local memory, the pages must be mapped where
+ * the local memory was locked.  The function only reads page tables, so it returns false for a page
+ * that an access would fault in.  Also returns false if the process is being killed.
  */
 static bool entry_mapped(const struct dat_rsm_ioent *e, struct rsm_localmem *lm, bool put)
 {

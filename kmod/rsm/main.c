@@ -29,8 +29,8 @@ static int __init rsm_init(void)
 	if (!rsm_end_wq)
 		return ret;
 	/*
-	 * A work item of rsm_wq never waits for a peer.  A work item may wait for conn->end_lock,
-	 * which other work items hold only for a short time.
+	 * A work item of rsm_wq never waits for a peer.  A work item may wait for conn->end_lock.
+	 * Work items and upcalls hold that lock only for a short time.
 	 */
 	rsm_wq = alloc_workqueue("dat-rsm-conn", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rsm_wq)

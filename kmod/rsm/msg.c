@@ -4,16 +4,17 @@
  * Messages between the two kernels of a connection.
  *
  * Each side has at most one TELL in flight, and collects new events for the next TELL.  So a side
- * receives at most two messages at a time, a TELL and an ACK, and RSM_CONN_RECVS posted receives
- * are always enough.
+ * receives at most four messages at a time: a TELL, an ACK, and the messages of the handshake,
+ * which are one GRANT or two equal PROOFs.  RSM_CONN_RECVS posted receives are always enough.
  */
 #include <linux/jiffies.h>
 
 #include "rsm/msg.h"
 
 /*
- * conn->mem is divided into slots of MSG_SLOT bytes, one for each posted receive, followed by a
- * slot for each type of sent message and a scratch slot for each channel.
+ * The first page of conn->mem is divided into slots of MSG_SLOT bytes: one for each posted receive,
+ * one for a sent TELL, one for a sent ACK, one for the sent message of the handshake, and a scratch
+ * slot for each channel.
  */
 #define MSG_SLOT	256
 #define MSG_TELL	RSM_CONN_RECVS
@@ -60,7 +61,10 @@ static DAT_RETURN msg_send(struct rsm_conn *conn, unsigned int slot, const void 
 	lockdep_assert_held(&conn->lock);
 	memcpy(msg_slot(conn, slot), msg, len);
 	kdat_lmr_sync_rdma_read(conn->ia, &seg, 1);
-	/* Callers may ignore a failure, because a failure ends the connection. */
+	/*
+	 * Callers may ignore a failure.  Either the connection is ending, or the time limit for an
+	 * answer to the missing message ends the connection.
+	 */
 	return kdat_ep_post_send(conn->ep, 1, &seg, cookie, flags);
 }
 

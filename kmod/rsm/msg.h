@@ -7,9 +7,10 @@
 #include "rsm/rdma.h"
 
 /*
- * The cookie of a request has three parts, from the highest bits down: the channel, the number of
- * transfers that the connection had posted before this request, and the argument of the channel's
- * handler.
+ * The cookie of a transfer or flush has three parts, from the highest bits down: the channel, the
+ * number of transfers and flushes that the connection had posted before, modulo 2^24, and the
+ * argument of the channel's handler.  The cookie of a message or receive has only the channel and
+ * the slot.
  */
 #define COOKIE_CHANNEL	56
 #define COOKIE_BEFORE	32
@@ -22,19 +23,19 @@ void rsm_msg_push(struct rsm_conn *conn);
 
 /*
  * Sends the ACK if an ACK is due.  The ACK of a new key waits until all requests have completed
- * that were in flight when the TELL arrived.  conn->lock is held.
+ * that were in flight when the new key replaced the old key.  conn->lock is held.
  */
 void rsm_msg_completed(struct rsm_conn *conn);
 
 /*
- * Clears conn->rebind_pending, after the peer has acknowledged the new key or the connection has
- * ended.  conn->lock is held.
+ * Clears conn->rebind_pending and calls ops->rebound(), after the peer has acknowledged the new key
+ * or the connection has ended.  Does nothing if the flag is not set.  conn->lock is held.
  */
 void rsm_msg_rebind_done(struct rsm_conn *conn);
 
 /*
- * Handles the completion of the message in @slot.  A TELL reports a completion only if the send
- * fails.  Context: softirq.
+ * Handles the completion of the message in @slot.  Each ACK reports a completion, but a TELL, a
+ * PROOF or a GRANT only if the send fails.  Context: softirq.
  */
 void rsm_msg_sent(struct rsm_conn *conn, unsigned int slot);
 
@@ -59,7 +60,7 @@ static inline enum rsm_why rsm_why_refused(int err)
 	return err == -EKEYREJECTED ? RSM_WHY_CONF : RSM_WHY_REFUSED;
 }
 
-/* rsm/auth.c: functions for process context with end_lock held */
+/* rsm/auth.c: functions for process context with end_lock held, unless a comment differs */
 
 /*
  * Stores the GIDs and queue pair numbers of both sides in conn->transcript.  Returns false if the

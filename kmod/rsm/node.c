@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * The node of a network namespace.  User space sets the node id and a table with the addresses of
- * other nodes.
+ * The node of a network namespace.  User space sets the node id, a table with the addresses of
+ * other nodes, the cluster key, and whether the node trusts the network.
  */
 #include <linux/capability.h>
 #include <linux/in.h>
@@ -221,8 +221,8 @@ static int table_read(const struct dat_rsm_nodes *arg, struct rsm_table **out)
 }
 
 /*
- * Changes the node id.  Fails with -EALREADY while the node has exports or imports, because access
- * lists and connections contain the node id.
+ * Sets the node id.  A change fails with -EALREADY while the node has exports or imports, because
+ * access lists and connections contain the node id.
  */
 static int own_id_set(struct rsm_node *node, u32 id)
 {
@@ -330,8 +330,9 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 }
 
 /*
- * Returns false if a field is not 0 although the flag of the field is not set.  So a later version
- * can give a meaning to such values.
+ * Returns false if @arg has an unknown flag, or if a field is not 0 although the flag of the field
+ * is not set.  So a later version can give a meaning to such values.  Without flags, which means a
+ * read, @local and the fields of the list may have any value.
  */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {

@@ -129,8 +129,8 @@ void rsm_users_count(const struct rsm_obj *obj, bool served, int by)
 }
 
 /*
- * Charges an object to the limits of the node and of the context's users.  The node id cannot
- * change while an object is charged.
+ * Charges an object to the limits of the node and of the context's users.  Returns false if a limit
+ * is reached.  The node id cannot change while an object is charged.
  */
 static bool obj_count(const struct rsm_obj *obj)
 {
@@ -274,9 +274,9 @@ void rsm_obj_put(struct rsm_obj *obj)
 }
 
 /*
- * Marks an import as cut, but does not drop the import.  Wakes the threads that wait for events of
- * the import.  Transfers that begin later see @cut and fail.  The caller must wait for transfers in
- * progress.  Context: any process context.
+ * Marks an import as cut, but does not drop the import.  Wakes the threads that wait for events or
+ * for ring entries of the import.  Transfers that begin later see @cut and fail.  A caller that
+ * then unpins pages must first wait for transfers in progress.  Context: any process context.
  */
 void rsm_obj_cut(struct rsm_obj *obj)
 {
@@ -300,7 +300,7 @@ static void obj_stop_events(struct rsm_obj *obj)
 	wake_up_all(&obj->wq);
 }
 
-/* Stops an object; see the top of rsm.h.  Returns true if transfers may still use the object. */
+/* Stops an object; see the top of rsm.h.  Returns true if the caller must wait for transfers. */
 static bool obj_stop(struct rsm_obj *obj)
 {
 	bool busy = obj->ops->stop ? obj->ops->stop(obj) : true;
@@ -318,7 +318,10 @@ static bool obj_stop(struct rsm_obj *obj)
 	return busy && kref_read(&obj->ref) > 1;
 }
 
-/* Drops a stopped object that no transfer uses, and puts the context's reference.  May sleep. */
+/*
+ * Drops a stopped object, and puts the context's reference.  The caller has waited for transfers if
+ * obj_stop() has returned true.  May sleep.
+ */
 static void obj_drop(struct rsm_obj *obj)
 {
 	if (obj->ops->wait)
@@ -367,8 +370,8 @@ void rsm_obj_undo(struct rsm_obj *obj)
 }
 
 /*
- * Stops an object and appends the object to ctx->ending, for ctx_end_work() to drop.  Returns true
- * if transfers may still use the object.
+ * Stops an object and appends the object to ctx->ending, for ctx_end_work() to drop.  Returns the
+ * result of obj_stop().
  */
 static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 {
@@ -383,7 +386,8 @@ static bool ctx_stop_obj(struct rsm_obj *obj, struct callback_head ***tail)
 
 /*
  * Stops all objects of a context when the address space or the file of the context ends.  No thread
- * is inside a call of the context, but peers may still access the segments.
+ * is inside a call of the context, but importers of other contexts and of other nodes may still
+ * access the segments.
  *
  * The address space and the file may end at the same time, because another process may close the
  * file last.  Only the first call of this function then stops the objects, and

@@ -3,8 +3,8 @@
 /*
  * Segments on other hosts: RSM as a consumer of kDAPL.
  *
- *   rsm_ctlr              an adapter that RSM uses: IA, EVD, service point
- *    └ rsm_conn           one side of a connection between an import and its segment
+ *   rsm_ctlr              an adapter that RSM uses: IA, two EVDs, service point
+ *    └ rsm_conn           one side of a connection between an import and its segment, or a probe
  *
  * Each segment has its own protection zone and its own memory registration.  The exporter creates
  * the endpoint for each importer of a segment in that segment's zone.  So an importer cannot use
@@ -18,12 +18,13 @@
  * queue pair accepts no writes if the import has no DAT_RSM_WRITE.
  *
  * rsm_conn_end() frees the endpoint of a connection, and no byte is transferred after that.  If the
- * peer ends the connection, an event cuts the import, but the endpoint stays until the import is
- * freed.
+ * exporter ends the connection, an event cuts the import, but the importer's endpoint stays until
+ * the import ends.
  *
  * Locks, outer to inner, beside the locks of rsm.h:
  *
- *   conn->end_lock        mutex, outside node->lock: calls of conn->ops, creation of the endpoint
+ *   conn->end_lock        mutex, outside node->lock: calls of conn->ops except @rebound;
+ *                         creation of an exporter's endpoint
  *   remote->io_lock       mutex: one call at a time transfers through the stage
  *   conn->ring_lock       mutex: one call at a time makes the ring
  *   conn->lock            BH spinlock: kDAPL posts, and members of struct rsm_conn
@@ -43,9 +44,9 @@
  * requests that may be in flight for one use.
  */
 #define RSM_STAGE_SLOTS		8	/* transfers of DAT_IOC_RSM_IO */
-#define RSM_STAGE_GROUP		4	/* number of chunks that are posted at once */
+#define RSM_STAGE_GROUP		4	/* largest number of chunks that are posted at once */
 #define RSM_STAGE_WRS		(RSM_STAGE_SLOTS + 1)	/* transfers and a flush */
-#define RSM_RING_WRS		32	/* entries of the mapped ring */
+#define RSM_RING_WRS		32	/* entries of the mapped ring that are posted */
 #define RSM_RING_SIGNAL_EVERY		8	/* interval of signalled puts */
 #define RSM_ACK_WRS		8	/* ACKs of an importer that have not completed */
 #define RSM_MSG_WRS		(RSM_ACK_WRS + 4)	/* ACKs and other messages */
@@ -54,26 +55,31 @@
 #define RSM_CONN_RECVS		4	/* number of receives */
 
 /*
- * Limits on connection requests.  A lane counts requests, and connections whose importers have no
- * verified proof.  Each node of node->table and this node have a lane each.  All other importers
- * share the last lane with requests from unprivileged ports.  So neither an unknown peer nor a
- * process of a node can fill the lane of a node.  While a lane is full, new requests are refused,
- * and the importers ask again.
+ * Limits on connection requests.  A lane counts requests and unproven connections.  A connection is
+ * unproven until serve_grant() grants access, after a check of the importer's proof unless the
+ * network is trusted.  Each node of node->table and this node have a lane each.  All other
+ * importers share the last lane with requests from unprivileged ports.  While a lane is full, new
+ * requests are refused, and the importers ask again.
+ *
+ * So with RoCE, neither an unknown peer nor an unprivileged process of a node can fill the lane of
+ * a node.  With iWARP, a process of a node can fill the lane of that node, because no port number
+ * is privileged.  On InfiniBand, a process that uses AF_IB writes the address and the port into the
+ * request itself.
  */
 #define RSM_LANE_OTHERS		(DAT_RSM_MAX_NODE + 1)
 #define RSM_LANES		(RSM_LANE_OTHERS + 1)
 #define RSM_NODE_PLACES		14	/* limit of a node's lane */
 #define RSM_OTHER_PLACES	112	/* limit of the lane RSM_LANE_OTHERS */
 /*
- * Largest number of connections without a verified proof in the lane RSM_LANE_OTHERS.  At this
- * limit, a new connection evicts the oldest connection, so peers that never send a proof cannot
- * keep other importers out.  An importer that is evicted during the handshake asks again.
+ * Largest number of unproven connections in the lane RSM_LANE_OTHERS.  At this limit, a new
+ * connection evicts the oldest connection, so peers that never send a proof cannot keep other
+ * importers out.  An importer that is evicted during the handshake asks again.
  *
  * No connection is evicted from the lane of a node, because many importers of one node may ask at
  * once.
  */
 #define RSM_OTHER_UNPROVEN	64
-/* Longest time between the exporter's accept and the arrival of the importer's proof. */
+/* Longest time between the exporter's accept and the success of the handshake. */
 #define RSM_PROOF_TIMEOUT	(10 * HZ)
 
 #define RSM_SLOT_SIZE		16384	/* size of a stage slot in bytes */
@@ -88,7 +94,10 @@
 enum rsm_ctlr_state {
 	RSM_CTLR_OPENING,	/* one caller opens the adapter; other callers wait */
 	RSM_CTLR_OPEN,
-	/* The device is gone or its address has changed.  A new user opens the adapter anew. */
+	/*
+	 * rsm_ctlr_get() has found that the device is gone or that its address has changed.  A new
+	 * user opens the adapter anew.
+	 */
 	RSM_CTLR_DEAD,
 	/* The last user is gone.  New users wait until the listener's port number is free. */
 	RSM_CTLR_CLOSING,
@@ -96,13 +105,13 @@ enum rsm_ctlr_state {
 	RSM_CTLR_NR_STATES,
 };
 
-/* Requests and unproven connections of one node, or of all unknown nodes. */
+/* Requests and unproven connections of one node, or of all importers without a lane of a node. */
 struct rsm_lane {
 	/* Number of requests and of unproven connections, including connections in teardown. */
 	atomic_t		places;
 	/*
-	 * List of struct rsm_conn without a verified proof, oldest first; always empty in the lane
-	 * of a node; protected by node->lock.
+	 * List of struct rsm_conn that are unproven and not in teardown, oldest first; always empty
+	 * in the lane of a node; protected by node->lock.
 	 */
 	struct list_head	unproven;
 	unsigned int		nr_unproven;	/* length of @unproven; node->lock */
@@ -128,7 +137,7 @@ struct rsm_ctlr {
 	u32			reads;		/* limit of RDMA reads in flight of an EP */
 	struct sockaddr_storage	addr;		/* address at which @psp listens */
 	struct dat_gate		gate;		/* gate of @cr_evd; counts requests in @lanes */
-	/* Lanes, by the importer's node id; unknown nodes share RSM_LANE_OTHERS. */
+	/* Lanes, by the importer's node id; all other importers share RSM_LANE_OTHERS. */
 	struct rsm_lane		lanes[RSM_LANES];
 	struct xarray		conns;		/* struct rsm_conn by id; read under RCU */
 	u32			next_conn;	/* start of the search for a free id */
@@ -144,7 +153,7 @@ __be32 rsm_error_to_wire(int err);
 
 /*
  * Converts a nonzero error that a peer has sent to an errno.  The peer may send any value.  A value
- * that no exporter sends becomes -EHOSTUNREACH.
+ * without @wire in rsm/error.c becomes -EHOSTUNREACH.
  */
 int rsm_error_of_wire(__be32 code);
 
@@ -152,8 +161,9 @@ int rsm_error_of_wire(__be32 code);
 
 /*
  * Gets a reference to the adapter with controller number @number, which is unchecked, and opens the
- * adapter if necessary.  Context: may sleep; waits for an open or close in progress.  Returns
- * -EINTR if the process is being killed.
+ * adapter if necessary.  Context: may sleep; waits for an open or close in progress.  Return: 0;
+ * -EINTR if the process is killed during that wait; -ENODEV if there is no such adapter; -ENOMEM;
+ * or another error of rsm_dat_error().
  */
 int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
 
@@ -165,7 +175,7 @@ void rsm_ctlr_put(struct rsm_ctlr *ctlr);
 
 /*
  * Looks up the address, without port, of node @id at an adapter.  The local node has the address of
- * the adapter.  Returns -EHOSTUNREACH if the table does not contain the node.
+ * the adapter.  Returns -EHOSTUNREACH if the table has no entry for the node at this controller.
  */
 int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
 
@@ -178,7 +188,7 @@ int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
  */
 bool rsm_node_is_at(struct rsm_ctlr *ctlr, u32 id, const struct sockaddr *addr, bool *known);
 
-/* Port at which service points listen, in host byte order. */
+/* Port at which new service points listen and to which importers connect; in host byte order. */
 extern unsigned int rsm_port;
 
 /* Parts of RSM that post requests and handle completions.  A cookie contains the channel. */
@@ -208,8 +218,9 @@ struct rsm_peer {
  */
 enum rsm_why {
 	RSM_WHY_DONE,
-	RSM_WHY_REFUSED,	/* the exporter refuses access, or lacks resources */
-	RSM_WHY_BUSY,		/* the exporter's lane is full; the importer asks again */
+	RSM_WHY_REFUSED,	/* the exporter refuses access, or one side lacks resources */
+	/* The exporter's lane is full, or its kernel lacks resources; the importer asks again. */
+	RSM_WHY_BUSY,
 	RSM_WHY_LEFT,		/* the peer has disconnected; an importer asks again */
 	RSM_WHY_ENDED,		/* this side has disconnected, or could not connect */
 	RSM_WHY_UNREACHABLE,	/* no host answers, or no program listens */
@@ -228,19 +239,19 @@ enum rsm_why {
 	RSM_WHY_KEY,		/* the peer's HMAC is wrong */
 	RSM_WHY_CONF,		/* the exporter answers with BAD_CONF */
 	RSM_WHY_SILENT,		/* no PROOF or GRANT has arrived in time */
-	RSM_WHY_MESSAGE,	/* a malformed message, or a second proof */
+	RSM_WHY_MESSAGE,	/* a malformed message, or a second proof with other content */
 	RSM_NR_WHYS
 };
 
-/* States of a connection, in the order in which a connection passes through them. */
+/* States of a connection, in the order of its life.  A connection may skip states. */
 enum rsm_conn_state {
 	RSM_CONN_CONNECTING,
 	RSM_CONN_LINKED,	/* the transport is connected; PROOF and GRANT are exchanged */
 	RSM_CONN_UP,		/* the handshake has succeeded; requests can be posted */
-	/* A request has failed or this side has hung up, but the transport is still connected. */
+	/* A request has failed or this side has hung up; no event has reported the end yet. */
 	RSM_CONN_DOWN,
 	RSM_CONN_LOST,		/* the connection has ended, or was never established */
-	/* The endpoint is being freed; no function of struct rsm_conn_ops is called any more. */
+	/* The endpoint is being freed.  Of struct rsm_conn_ops, only @rebound may be called. */
 	RSM_CONN_ENDED,
 	RSM_CONN_NR_STATES,
 };
@@ -285,7 +296,8 @@ struct rsm_conn {
 	struct rsm_ctlr			*ctlr;		/* valid until the connection has ended */
 	DAT_IA_HANDLE			ia;	/* IA of @ctlr; a stale handle fails harmlessly */
 	const struct rsm_conn_ops	*ops;		/* constant */
-	void				*owner;		/* import, export, or NULL for a probe */
+	/* Import or export; NULL for a probe, and for an exporter before serve_attach(). */
+	void				*owner;
 	struct kref			ref;
 	struct rcu_head			rcu;		/* delays the free, for lookups */
 	u32				id;		/* index in ctlr->conns */
@@ -301,10 +313,16 @@ struct rsm_conn {
 	 * @end_work reads @placed without a lock.
 	 */
 	bool				placed;
-	/* Flag of an exporter: the importer may have the key; protected by node->lock. */
+	/*
+	 * Flag of an exporter: the importer may have the key.  Written under node->lock; @end_work
+	 * reads @granted without a lock.
+	 */
 	bool				granted;
 	bool				trusts;	/* flag: the network is trusted; constant */
-	/* Messages of the handshake; protected by @end_lock.  A sent proof never changes. */
+	/*
+	 * Messages of the handshake; protected by @end_lock.  A sent proof never changes.  After a
+	 * success of the handshake, nothing changes, and readers need no lock.
+	 */
 	struct rsm_transcript		transcript;
 	/*
 	 * Flag: the transport was connected, or the peer's host has refused.  Written under
@@ -318,7 +336,7 @@ struct rsm_conn {
 	bool				proof_received;
 	/*
 	 * Exporter: work that ends a connection which has left export->peers.  The work queues
-	 * itself again, until @drain_deadline, while the peer has events to acknowledge.
+	 * itself again, until @drain_deadline or until rsm_msg_drained() returns true.
 	 */
 	struct delayed_work		end_work;
 	unsigned long			drain_deadline;	/* time in jiffies */
@@ -339,8 +357,7 @@ struct rsm_conn {
 	enum rsm_conn_state		state;
 	/*
 	 * Result of the handshake: 0 after a success; -EINPROGRESS before the end of the handshake,
-	 * and after an early rsm_conn_end(); else the error, which is -EBUSY if the exporter's lane
-	 * was full.
+	 * and after an early rsm_conn_end(); else the error, which is -EBUSY with RSM_WHY_BUSY.
 	 */
 	int				result;
 	bool				reported;	/* flag: the handshake's end is reported */
@@ -348,12 +365,15 @@ struct rsm_conn {
 	bool				swapped;
 	/* Remote key of the segment; on the exporter's side valid only after a rebind. */
 	u32				rkey;
-	u64				addr;	/* remote address of the segment's first byte */
+	u64				addr;	/* address of the segment's first byte, for @rkey */
 	u64				length;		/* importer: size of the segment in bytes */
 	u32				posted;		/* importer: posted transfers and flushes */
 	u32				completed;	/* completed transfers and flushes */
 	u32				acks;	/* number of sent ACKs that have not completed */
-	/* Time in jiffies of the last completion, or of a post without a request in flight. */
+	/*
+	 * Time in jiffies of the last completion of a request, or of the last post of a transfer or
+	 * an ACK while no other request of this kind was in flight, whichever is later.
+	 */
 	unsigned long			progress;
 	/* Value of @completed at which the due ACK is sent. */
 	u32				ack_after;
@@ -361,7 +381,7 @@ struct rsm_conn {
 	/* Flag: the peer has not acknowledged the last TELL. */
 	bool				tell_in_flight;
 	unsigned long			tell_sent_at;	/* time of the last TELL in jiffies */
-	bool				tell_rebinds;	/* flag: the last TELL has a new key */
+	bool				tell_rebinds;	/* flag: the TELL in flight has a new key */
 	/* Flag: the next TELL carries an event that the peer drops if an event is pending. */
 	bool				want_single;
 	u32				want_events;	/* number of events for the next TELL */
@@ -379,8 +399,9 @@ struct rsm_conn {
 	/* Woken by changes of @state, by completions of the stage, and by ACKs. */
 	wait_queue_head_t		wq;
 	/*
-	 * Work that sends heartbeats.  During the handshake, the work of an importer repeats the
-	 * proof.  The work of an exporter ends the connection if no valid proof came in time.
+	 * Work that sends heartbeats, and disconnects from a peer that does not answer.  During the
+	 * handshake, the work of an importer sends the proof once more.  The work of an exporter
+	 * disconnects if the handshake has not succeeded in time.
 	 */
 	struct delayed_work		beat;
 };
@@ -395,16 +416,16 @@ void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
 
 /*
  * Exporter: checks that the importer and this node both require proofs, or both trust the network.
- * Return: 0, or -EKEYREJECTED with the reason in *@why.
+ * If they require proofs, also checks that this node has a valid key.  Return: 0, or -EKEYREJECTED
+ * with the reason in *@why.
  */
 int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g, enum rsm_why *why);
 
 /*
  * Reports the end of a handshake to the trace, and to the kernel's log if @why is for the
- * administrator.  @err: error for the importing process, or -EBUSY or -ETIMEDOUT.  For the
- * handshake of a connection, call rsm_conn_report() instead.  A reason that is logged needs
- * peer->addr.
- * Context: any but hard interrupt.
+ * administrator.  @err: 0, an errno of rsm/error.c, or -EBUSY.  For the handshake of a connection,
+ * call rsm_conn_report() instead.  A reason that is logged needs peer->addr.  Context: any but hard
+ * interrupt.
  */
 void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err);
 
@@ -427,8 +448,8 @@ int rsm_conn_make_ep(struct rsm_conn *conn, DAT_PZ_HANDLE pz, u32 traits);
 
 /*
  * Tears a connection down.  The caller keeps the reference.  After the return, no bytes are
- * transferred, and no upcall of conn->evd runs.
- * Context: may sleep; node->lock must not be held; not in an upcall of conn->evd.
+ * transferred, and no upcall of conn->evd runs.  Context: may sleep; node->lock and end_lock must
+ * not be held; not in an upcall of conn->evd, and not in a work item of rsm_wq.
  */
 void rsm_conn_end(struct rsm_conn *conn);
 void rsm_conn_put(struct rsm_conn *conn);
@@ -439,7 +460,7 @@ void rsm_conn_put(struct rsm_conn *conn);
  */
 void rsm_conn_report(struct rsm_conn *conn, enum rsm_why why, int err);
 
-/* Disconnects without waiting for the teardown.  Context: may sleep. */
+/* Disconnects without waiting for the teardown.  Context: may sleep; conn->lock not held. */
 void rsm_conn_hang_up(struct rsm_conn *conn);
 
 /* A transfer between local memory and the segment. */
@@ -491,19 +512,20 @@ void rsm_serve_upcall(void *ctlr, const DAT_EVENT *event, DAT_BOOLEAN more);
 /* rsm/msg.c */
 
 /*
- * Sends an event to the peer.  With @single, the peer drops the event if an event is pending.
- * Context: any but hard interrupt.  Return: 0, or -ENOTCONN if @conn is lost.
+ * Sends an event to the peer, with the next TELL.  With @single, the peer drops the event if an
+ * event is pending.  Context: any but hard interrupt.  Return: 0, or -ENOTCONN if @conn is lost.
  */
 int rsm_msg_tell(struct rsm_conn *conn, bool single);
 
 /*
- * Exporter: sends the key @rkey of a segment's new memory to the peer.  Returns true if this call
- * has set conn->rebind_pending.  Context: any but hard interrupt.
+ * Exporter: sends the key @rkey of a segment's new memory to the peer, with the next TELL.  Returns
+ * true if this call has set conn->rebind_pending, false if the flag was set before or if @conn is
+ * lost.  Context: any but hard interrupt.
  */
 bool rsm_msg_rebind(struct rsm_conn *conn, u32 rkey, u64 addr);
 bool rsm_msg_rebind_pending(struct rsm_conn *conn);
 
-/* Returns true if the peer has acknowledged all events, or if the connection is not up. */
+/* Returns true if the peer has acknowledged all TELLs and none is due, or if @conn is not up. */
 bool rsm_msg_drained(struct rsm_conn *conn);
 
 /* Waits until rsm_msg_drained() returns true, or until @until, a time in jiffies. */
@@ -525,8 +547,8 @@ struct rsm_remote {
 void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
 
 /*
- * Workqueue of heartbeats and messages.  The teardown of a connection waits for work items of this
- * workqueue, so the teardown runs on another workqueue.
+ * Workqueue of heartbeats, messages and cuts of rings.  The teardown of a connection waits for work
+ * items of this workqueue, so the teardown runs on another workqueue.
  */
 extern struct workqueue_struct *rsm_wq;
 
@@ -534,8 +556,9 @@ extern struct workqueue_struct *rsm_wq;
 
 /*
  * Probes a node.  Returns 0 if the node accepts or refuses a connection request, or an errno if the
- * node does not answer.  Context: sleeps for up to two seconds, or up to four seconds if the node
- * accepts and then sends nothing.
+ * node does not answer, if another node answers at the address, or if this host cannot send a
+ * request.  Context: sleeps for up to two seconds, or up to four seconds if the node accepts and
+ * then sends nothing.
  */
 int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* The importer's side of RSM connections. */
+/* The importer's side of RSM connections, and probes of nodes. */
 #include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/sched/task.h>
@@ -11,8 +11,9 @@
 /* Timeout of the transport for a connect.  The handshake may take the same time again. */
 #define CONNECT_US	(5 * USEC_PER_SEC)
 /*
- * Time in microseconds during which an importer asks again while the exporter's lane is full.  The
- * pause between two requests grows from BUSY_MS_FIRST to BUSY_MS_LONGEST.
+ * Time in microseconds during which an importer asks again while the exporter is busy or ends the
+ * connection during the handshake.  The pause between two requests grows from BUSY_MS_FIRST to
+ * BUSY_MS_LONGEST.
  */
 #define BUSY_TIME	(2 * CONNECT_US)
 #define BUSY_MS_FIRST	10
@@ -33,7 +34,7 @@ static void remote_lost(struct rsm_conn *conn)
 {
 	struct rsm_import *imp = conn->owner;
 
-	/* Do not cut the import after a failed handshake, because remote_open() may try again. */
+	/* Do not cut the import after a failed handshake, because remote_ask() may try again. */
 	if (!READ_ONCE(conn->result))
 		rsm_obj_cut(&imp->obj);
 }
@@ -59,8 +60,9 @@ static const struct rsm_conn_ops probe_ops = {
 };
 
 /*
- * Connects with the kernel's credentials.  The exporter requires a privileged source port, which
- * rdma_cm gives only to a thread with privileges.  The importing process may have no privileges.
+ * Connects with the kernel's credentials.  Except with iWARP, the exporter requires a privileged
+ * source port, which rdma_cm gives only to a thread with privileges.  The importing process may
+ * have no privileges.
  */
 static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -128,10 +130,10 @@ static int conn_result(struct rsm_conn *conn)
 /*
  * Connects and waits for the end of the handshake.  After an error the caller calls conn_close().
  *
- * Returns -EBUSY if the exporter's lane is full; -EAGAIN if the exporter disconnected during the
- * handshake; -ETIMEDOUT if the transport connected, but the handshake did not end in time; or
- * -ERESTARTNOHAND after a signal.  After -ERESTARTNOHAND, the system call starts again unless a
- * signal handler runs.
+ * Returns -EBUSY after RSM_WHY_BUSY; -EAGAIN if the connection ended during the handshake, or the
+ * exporter sent an invalid message; -ETIMEDOUT if the transport connected, but the handshake did
+ * not end in time; -ERESTARTNOHAND after a signal; or another errno of rsm/error.c.  After
+ * -ERESTARTNOHAND, the system call starts again unless a signal handler runs.
  */
 static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 {
@@ -155,7 +157,7 @@ static int conn_connect(struct rsm_conn *conn, u32 timeout_us)
 				ret);
 		return ret;
 	}
-	/* If the connection is lost by now, the result is still 0, and the import is cut. */
+	/* If a connection that was up is lost by now, the result is still 0; the import is cut. */
 	ret = conn_result(conn);
 	return ret == -ECONNABORTED ? -EAGAIN : ret;
 }
@@ -202,10 +204,11 @@ err_conn:
 }
 
 /*
- * Connects.  Asks again until @end, in jiffies, if the exporter's lane is full or the exporter ends
- * the connection during the handshake.  An exporter that ends the connection has withdrawn the
- * segment, evicted this importer, or run out of resources, and the answer to a new request contains
- * the reason.
+ * Connects.  Asks again until @end, in jiffies, if the exporter is busy or the connection ends
+ * during the handshake.  An exporter that ends the connection may, for example, have withdrawn the
+ * segment, evicted this importer, or run out of resources.  If the reason persists, the answer to a
+ * new request contains the reason.  Returns -ENOSPC at @end, -ERESTARTNOHAND after a signal, or
+ * another result of conn_connect() or rsm_conn_make().
  */
 static int remote_ask(struct rsm_import *imp, const struct dat_rsm_connect *arg, unsigned long end)
 {
@@ -260,7 +263,7 @@ static int remote_open(struct rsm_import *imp, struct rsm_node *node,
  *
  * Context: sleeps until the exporter has answered, or until two attempts have timed out.  Returns
  * -ERESTARTNOHAND after a signal, or an errno of rsm/error.c.  -ENOSPC may mean that for ten
- * seconds the exporter's lane was full or the exporter ended each connection.
+ * seconds the exporter was busy or each connection ended during the handshake.
  */
 int rsm_remote_connect(struct rsm_import *imp, struct rsm_node *node,
 		       const struct dat_rsm_connect *arg)

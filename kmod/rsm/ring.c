@@ -4,9 +4,9 @@
  * The kernel's side of the rings of imports.  Letters in parentheses refer to the memory barriers
  * described in <rdma/dat_rsm.h>.
  *
- * The kernel does not trust the shared pages.  The kernel reads the tail once and compares the tail
- * with a private index, and copies each entry once and checks the copy.  Invalid content cuts the
- * import.
+ * The kernel does not trust the shared pages.  For each batch, the kernel reads the tail once and
+ * compares the tail with a private index.  The kernel copies each entry once and checks the copy.
+ * Invalid content cuts the import.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -136,7 +136,7 @@ static bool ring_stop(struct rsm_ring *r, int err)
 	return true;
 }
 
-/* Stops the ring and cuts the import, because an entry is malformed or has failed. */
+/* Stops the ring and cuts the import: an entry or the tail is invalid, or an entry has failed. */
 static void ring_kill(struct rsm_ring *r, int err)
 {
 	if (ring_stop(r, err))
@@ -151,7 +151,7 @@ static void ring_cut(struct work_struct *work)
 	rsm_conn_hang_up(r->conn);
 }
 
-/* Calls ring_kill().  Sets @bad in the status if the process wrote an invalid entry or index. */
+/* Calls ring_kill().  Sets @bad in the status if the process wrote an invalid entry or tail. */
 static void ring_refuse(struct rsm_ring *r, int err)
 {
 	if (err == -EBADMSG || err == -EACCES || err == -EOVERFLOW)
@@ -245,8 +245,8 @@ static bool ring_has_work(const struct rsm_ring *r)
 }
 
 /*
- * Takes the new entries of a ring for the poller.  Returns true if the ring had an entry.  Context:
- * process; ctx->rings_lock is held.
+ * Takes the new entries of a ring for the poller.  Returns true if the ring had an entry and the
+ * send queue had room.  Context: process; ctx->rings_lock is held.
  */
 bool rsm_ring_poll(struct rsm_ring *ring)
 {
@@ -279,8 +279,9 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		ring_show_done(r);
 	} else {
 		/*
-		 * Do not advance @done, because an error does not show whether silent puts before
-		 * @seq have completed.
+		 * Do not advance @done.  At the first failure, the silent puts before @seq have
+		 * succeeded, but at a later failure some of these puts may have failed.  The
+		 * process counts these puts as not done.
 		 */
 		ring_kill(r, -EIO);
 	}
@@ -331,7 +332,7 @@ static int data_alloc(struct dat_region *region, u32 chunk, gfp_t gfp)
 
 /*
  * Allocates the data area.  Large chunks reduce the number of requests of a large transfer, but do
- * not justify memory reclaim.
+ * not justify repeated memory reclaim.
  */
 static int ring_alloc_data(struct rsm_ring *r)
 {
@@ -552,8 +553,9 @@ int rsm_ring_make(struct dat_ucmd *ucmd)
 }
 
 /*
- * Checks whether entry @index has completed.  Returns -EAGAIN if the entry has not completed.  With
- * @sleep, the completion of the entry then wakes the caller.
+ * Checks whether entry @index has completed.  Return: 0; -EBADF if the import has ended;
+ * -ECONNABORTED if the import is cut; -EAGAIN otherwise.  With @sleep and after -EAGAIN, the
+ * completion of the entry, a cut or the end of the import wakes the caller.
  */
 static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 {

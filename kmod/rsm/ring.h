@@ -53,8 +53,9 @@ struct rsm_ring {
 	DAT_LMR_TRIPLET		got[RSM_RING_WRS];
 	bool			dead;		/* flag: the kernel takes no more entries */
 	bool			armed;		/* flag: DAT_RSM_NEED_KICK is set */
-	bool			waiting;	/* flag: a thread waits for an entry */
-	/* Lowest index for which a thread waits; valid if @waiting. */
+	/* Flag: a thread waits for an entry, or has ended its wait before the entry completed. */
+	bool			waiting;
+	/* Lowest index for which such a thread waits or has waited; valid if @waiting. */
 	u32			wake_at;
 	struct work_struct	cut;		/* work that cuts the import after an error */
 };

@@ -5,30 +5,33 @@
  * segments.
  *
  *   rsm_node              a network namespace, with the segments published in the namespace
- *   rsm_ctx               an open file of RSM; ends with its address space
+ *   rsm_ctx               an open file of RSM; ends with its address space or with the file
  *    ├ rsm_export         a segment; its pages are in a struct rsm_mem
  *    ├ rsm_import         a connection to a segment; has a reference to a local segment's export
  *    └ rsm_localmem       locked memory for transfers; its pages are in a struct rsm_mem
  *
  * Objects are looked up by id under RCU.  The last kref_put() of an object frees the struct.  An
- * object ends earlier, in three steps.  rsm_obj_end() takes the steps for one object.  The end of a
+ * object ends earlier, in three steps.  obj_end() takes the steps for one object.  The end of a
  * context takes the steps for all objects of the context together:
  *
- *   stop     Lookups fail, imports are cut, and windows show a page of zeros.
- *   wait     The caller waits for a grace period of rsm_transfers, after which no transfer uses
- *            the object.
- *   drop     The pages are unpinned.
+ *   stop     Lookups fail, imports are cut, and windows show a page that is private to the import.
+ *   wait     If transfers may use the pages of the object, the caller waits for a grace period of
+ *            rsm_transfers.  The caller then waits until no peer can access the pages.
+ *   drop     The pages are unpinned, the connection of an import ends, and a window is freed.
  *
- * A transfer reads import->cut and the pages of the segment under rsm_transfers, for one page at a
- * time and without page faults.  So an importer whose memory is slow to fault in cannot delay the
- * end of a segment.  rsm_transfers is SRCU, not RCU, because a process that frees a segment waits
- * for the grace period, and importers could delay an RCU grace period by many RCU callbacks.
+ * A transfer within the host reads import->obj.cut and the pages of the segment under
+ * rsm_transfers, for at most one page at a time and without page faults.  So an importer whose
+ * memory is slow to fault in cannot delay the end of a segment.  rsm_transfers is SRCU, not RCU,
+ * because a process that frees a segment waits for the grace period, and importers could delay an
+ * RCU grace period by many RCU callbacks.
  *
  * Locks, outer to inner:
  *
- *   node->ctlr_lock       mutex: list and states of the adapters; not held during an open or close,
- *                         which takes long, so the states OPENING and CLOSING make other users of
- *                         the adapter wait
+ *   file->lock            mutex: creation of the context
+ *   node->survey_lock     mutex: one survey of the topology at a time
+ *   node->ctlr_lock       mutex: list, states and names of the adapters, and node->table; not held
+ *                         during an open or close, which takes long, so the states OPENING and
+ *                         CLOSING make other users of the adapter wait
  *   export->rebind_lock   mutex: one rebind at a time
  *   node->lock            mutex: published segments and their importers; never held while user
  *                         memory is accessed, windows are zapped, or memory is reclaimed
@@ -37,7 +40,8 @@
  *   ctx->windows_lock     mutex, inside node->lock and import->map_lock: offsets of windows
  *   ctx->rings_lock       mutex, inside conn->ring_lock, outside ring->lock: rings that the poller
  *                         polls; a holder of rings_lock never waits for a peer or a process
- *   obj->lock             spinlock: events
+ *   obj->lock             spinlock: events, slot and flags of an object
+ *   node->key_lock        spinlock: the cluster key
  *
  * A lock at the end of the comment of a member protects the member.
  */
@@ -63,7 +67,7 @@
 /* Largest segment, in bytes. */
 #define RSM_MAX_LENGTH	BIT_ULL(40)
 
-/* Maximum number of VMAs of a window.  A withdrawal or a rebind must zap all VMAs of a window. */
+/* Maximum number of VMAs of a window.  A cut or a rebind must zap all VMAs of a window. */
 #define RSM_MAX_MAPS	1024
 
 /* Number of slots for the objects of a file, and index of the slot for the address space. */
@@ -103,10 +107,13 @@ struct rsm_user {
 	unsigned int	refs;	/* number of contexts; protected by xa_lock of node->users */
 	/*
 	 * Number of exports and imports of the user, and of all users in user namespaces that the
-	 * user owns, at any depth; incremented under node->lock.
+	 * user owns, at any depth; without objects with @unlimited; incremented under node->lock.
 	 */
 	atomic_t	objs;
-	/* Number of remote importers of the exports in @objs; incremented under node->lock. */
+	/*
+	 * Number of connections of remote importers to the exports that @objs counts, including
+	 * connections in teardown; incremented under node->lock.
+	 */
 	atomic_t	served;
 };
 
@@ -118,7 +125,7 @@ struct rsm_node {
 	/* Start of the search for an automatic segment id. */
 	u32			next_auto;
 	u32			id;		/* node id; changes under @lock while @objs is 0 */
-	atomic_t		objs;		/* number of objects; incremented under @lock */
+	atomic_t		objs;	/* number of exports and imports; incremented under @lock */
 	struct xarray		users;		/* struct rsm_user by uid */
 	struct net		*net;		/* network namespace, which owns the node */
 	struct mutex		ctlr_lock;	/* see the top of this file */
@@ -132,13 +139,17 @@ struct rsm_node {
 	unsigned int		nr_names;	/* length of @names; @ctlr_lock */
 	struct rsm_table __rcu	*table;	/* NULL, or set under @ctlr_lock; read under RCU */
 	spinlock_t		key_lock;	/* protects @key */
-	/* Logon key that contains the cluster key, with a reference; NULL without a key. */
+	/*
+	 * Logon key that contains the cluster key, with a reference; NULL without a key.
+	 * nodes_get() compares @key with NULL without the lock.
+	 */
 	struct key		*key;
 	bool			trusts;	/* flag: the administrator trusts the whole network */
 	/* Mutex for @surveys and @survey; held while a survey runs; taken before @ctlr_lock. */
 	struct mutex		survey_lock;
-	u32			surveys;	/* number of surveys that have begun */
-	struct rsm_survey	*survey;	/* result of the last survey, or NULL */
+	/* Number of surveys that have begun; survey_get() reads @surveys before the lock. */
+	u32			surveys;
+	struct rsm_survey	*survey;	/* result of the last survey; NULL if it failed */
 };
 
 /* An open file of /dev/rsm. */
@@ -182,7 +193,7 @@ struct rsm_ctx {
 	struct mutex		windows_lock;	/* protects @windows and @next_window */
 	struct rb_root_cached	windows;	/* imports with windows, by page offset */
 	u64			next_window;	/* start of the search for free page offsets */
-	struct mmu_notifier	mn;		/* reports the end of @mm and new mappings */
+	struct mmu_notifier	mn;		/* reports the end of @mm and changes of mappings */
 	/* Users who are charged for the objects; see dat_payers(). */
 	struct rsm_user		*users[DAT_MAX_PAYERS];
 	unsigned int		nr_users;
@@ -193,10 +204,13 @@ struct rsm_ctx {
 	bool			busy;
 	/* Work that waits for transfers and peers, and drops the objects of @ending. */
 	struct work_struct	end_work;
-	/* Time limit for acknowledgments of peers at the end of the context, in jiffies. */
+	/*
+	 * Time in jiffies until which the end of the context waits for exporters to acknowledge the
+	 * events of imports.
+	 */
 	unsigned long		drain_deadline;
 	struct mutex		rings_lock;	/* protects @rings */
-	struct list_head	rings;	/* struct rsm_ring of all imports with a connection */
+	struct list_head	rings;	/* struct rsm_ring of all imports that have a ring */
 	/* Flag: the poller of the file takes new entries; written by the poller without a lock. */
 	bool			watched;
 };
@@ -206,16 +220,17 @@ struct rsm_obj;
 /* Operations of an object type.  The steps of an object's end are at the top of this file. */
 struct rsm_obj_ops {
 	enum dat_rsm_type	type;
-	/* Flag: objects count against the limits of the node and of the user. */
+	/* Flag: objects count against the limits of the node and of the users. */
 	bool			charged;
 	/*
 	 * Cuts the object off from new transfers; optional.  Returns true if earlier transfers may
-	 * still use the object.  Without @stop, such transfers are assumed.
+	 * still use pinned pages through the object, so that the caller must wait for a grace
+	 * period of rsm_transfers.  Without @stop, such transfers are assumed.
 	 */
 	bool			(*stop)(struct rsm_obj *obj);
-	/* Waits until no peer can access the memory; optional; may sleep. */
+	/* Waits until no peer can access the memory and no call uses the adapter; optional. */
 	void			(*wait)(struct rsm_obj *obj);
-	/* Unpins the memory, or ends the connection; may sleep. */
+	/* Unpins the memory, ends the connection, or frees the window; may sleep. */
 	void			(*drop)(struct rsm_obj *obj);
 	/* Frees what the object points to, at the last put; optional; see rsm_obj_put(). */
 	void			(*release)(struct rsm_obj *obj);
@@ -229,7 +244,8 @@ struct rsm_obj {
 	u32			id;		/* index in ctx->objs */
 	struct kref		ref;
 	struct rcu_head		rcu;		/* delays the free, for lookups */
-	struct rsm_ctx		*ctx;		/* valid until the object is dropped */
+	/* Context; valid until the object is dropped, and while the window is mapped. */
+	struct rsm_ctx		*ctx;
 	/* Flag: the creator had CAP_SYS_RESOURCE, so no limit of a user applies; constant. */
 	bool			unlimited;
 	/* Number that DAT_IOC_ABI on an event descriptor of the object returns; constant. */
@@ -244,9 +260,13 @@ struct rsm_obj {
 	 * under rsm_transfers.
 	 */
 	bool			cut;
-	/* Flag: the object has ended; transfers read @stopped under rsm_transfers. */
+	/*
+	 * Flag: the object has ended; transfers read @stopped under rsm_transfers.  export_stop()
+	 * sets @stopped of an export under node->lock, before @lock is taken.
+	 */
 	bool			stopped;
-	wait_queue_head_t	wq;		/* waits for events, also by poll() */
+	/* Waits for events, also by poll(); for entries of a ring; and for peers of an export. */
+	wait_queue_head_t	wq;
 };
 
 /* Pinned pages. */
@@ -259,7 +279,8 @@ struct rsm_mem {
 	u32			budget;		/* number of pages charged to exported_pages */
 	u32			npages;		/* length of @pages */
 	bool			exported;	/* flag: the memory belongs to a segment */
-	bool			writable;	/* flag: transfers may write to the memory */
+	/* Flag: transfers may write to the memory; not set for memory with an LMR. */
+	bool			writable;
 	struct page		**pages;
 };
 
@@ -272,10 +293,14 @@ struct rsm_export {
 	u32			umask_perm;	/* permissions of importers if @acl is NULL */
 	u64			length;		/* length in bytes */
 	u64			addr;		/* address in the creator's memory; node->lock */
-	struct rsm_mem __rcu	*mem;	/* changed under node->lock, read under rsm_transfers */
+	/*
+	 * Changed under node->lock.  Read under node->lock, under rsm_transfers, or under
+	 * import->map_lock before the zap of the window.
+	 */
+	struct rsm_mem __rcu	*mem;
 	/* Segment id; 0 if the segment is neither published nor withdrawing; node->lock. */
 	u32			segid;
-	/* Flag: a withdrawal waits for importers, and lookups of @segid fail; node->lock. */
+	/* Flag: a withdrawal has begun and has not ended, so lookups of @segid fail; node->lock. */
 	bool			withdrawing;
 	struct dat_rsm_access	*acl;		/* access list, or NULL; node->lock */
 	u32			acl_count;	/* length of @acl; node->lock */
@@ -292,10 +317,11 @@ struct rsm_export {
 	struct list_head	peers;
 	/* Number of connections whose teardown is not complete; obj.wq is woken at 0. */
 	atomic_t		conns;
-	atomic_t		importers;	/* number of connections that got the key */
+	/* Number of connections that may have the key, including connections in teardown. */
+	atomic_t		importers;
 	/* Number of connections that may still use the old memory; obj.wq is woken at 0. */
 	atomic_t		rebinds_pending;
-	/* Number of running calls that use @ctlr and @pz; obj.wq is woken at 0. */
+	/* Number of rebind and unpublish calls that are running; obj.wq is woken at 0. */
 	atomic_t		calls;
 };
 
@@ -307,7 +333,7 @@ struct rsm_import {
 	struct rsm_export	*export;	/* segment of a loopback import, with a reference */
 	/* Entry in export->imports, until a cut has zapped the window; node->lock. */
 	struct list_head	node;
-	/* Value of export->rebinds when the window was last zapped; node->lock. */
+	/* Value of export->rebinds at the connect, or at the start of the last zap; node->lock. */
 	u32			rebinds;
 	u32			perm;		/* DAT_RSM_READ, DAT_RSM_WRITE */
 	/* User of the exporting process; INVALID_UID if unknown. */
@@ -316,7 +342,7 @@ struct rsm_import {
 	struct rb_node		window_rb;	/* node of ctx->windows */
 	u64			window_subtree_last;	/* used by the interval tree */
 	struct mutex		map_lock;	/* see the top of this file */
-	/* Flag: the import has ended, so @window is freed once @maps is 0; @map_lock. */
+	/* Flag: a loopback import has ended, so @window is freed once @maps is 0; @map_lock. */
 	bool			dropped;
 	unsigned int		maps;	/* number of VMAs, at most RSM_MAX_MAPS; @map_lock */
 	/* Page that the window shows after a cut; allocated with the first VMA; @map_lock. */
@@ -363,8 +389,8 @@ enum rsm_export_op {
 extern unsigned int rsm_max_segments, rsm_max_exported;
 
 /*
- * Workqueue for the teardown of contexts.  The work items run in parallel, so a context that waits
- * for its peers does not delay the teardown of another context.
+ * Workqueue for the teardown of contexts.  Up to CTX_ENDS work items run in parallel, so one
+ * context that waits for its peers does not delay the teardown of another context.
  */
 extern struct workqueue_struct *rsm_end_wq;
 
@@ -512,8 +538,8 @@ struct dat_region *rsm_ring_region(struct rsm_import *imp, unsigned int kind);
 /* rsm/error.c */
 
 /*
- * Converts an errno of this module to the result of an ioctl.  Returns DAT_RSM_OK for an errno
- * without a result code.  The ioctl then fails with the errno.
+ * Converts an errno of this module to the result of an ioctl.  Returns DAT_RSM_OK for 0, and for an
+ * errno without a result code.  With such an errno, the ioctl fails with the errno.
  */
 enum dat_rsm_err rsm_error(int err);
 

@@ -4,8 +4,9 @@
  * The exporter's side of RSM connections.  The exporting process is not involved.  An upcall of the
  * adapter answers connection requests, and a withdrawal of the segment ends all connections.
  *
- * A connection is in export->peers until the peer disconnects or the segment is withdrawn.  The
- * thread that removes a connection from the list queues the connection's end_work.
+ * A connection is in export->peers until serve_drop() removes it, because the connection is lost or
+ * could not be accepted, the segment is withdrawn, another unproven connection needs the place, or
+ * the peer does not acknowledge a new key.  serve_drop() queues the connection's end_work.
  * rsm_serve_wait() waits until the end_work of each connection has run.  After that, no peer can
  * access the memory.
  */
@@ -142,7 +143,7 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(p->uid)), exp->uid);
 	int ret;
 
-	/* A node that is not in node->table can claim any id, so no access list admits it. */
+	/* An unknown node can claim any id that is not in node->table, so no list admits it. */
 	if (!conn->known && exp->acl_count)
 		return -ENONET;
 	ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,
@@ -153,7 +154,7 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 }
 
 /*
- * Returns true if the limits of the segment and of the segment's user allow another importer.
+ * Returns true if the limits of the segment and of the segment's users allow another importer.
  * Closing connections also count, because a closing connection still has a queue pair.
  */
 static bool serve_has_room(const struct rsm_export *exp)
@@ -293,7 +294,7 @@ static int serve_attach(struct rsm_conn *conn)
 	return ret;
 }
 
-/* Starts the timer that ends the connection if the importer sends no valid proof in time. */
+/* Starts the timer that ends the connection if the handshake does not succeed in time. */
 static void serve_start_deadline(struct rsm_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
@@ -369,7 +370,8 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_ask
 		return ret;
 	/*
 	 * Take a second reference.  As soon as serve_accept() has attached the connection and
-	 * end_lock is free, an unpublish may tear the connection down and put the first reference.
+	 * end_lock is free, serve_end_work() may tear the connection down and put the first
+	 * reference, for example after an unpublish.
 	 */
 	kref_get(&conn->ref);
 	mutex_lock(&conn->end_lock);
@@ -391,7 +393,8 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_ask
 
 /*
  * Returns true if no unprivileged process can have sent from @port.  With iWARP, the function
- * accepts every port, because iWARP kernels do not use privileged ports; see verbs/cm.c.
+ * accepts every port, because iWARP kernels do not use privileged ports; see verbs/cm.c.  On
+ * InfiniBand, a process that uses AF_IB can write any port into its request.
  */
 static bool port_is_kernels(const struct rsm_ctlr *ctlr, DAT_PORT_QUAL port)
 {
@@ -478,7 +481,8 @@ out:
 /*
  * Returns the index of the lane for a request.  The greeting is unchecked, because
  * rsm_serve_upcall() checks the greeting and answers the request later.  A request that an
- * unprivileged process of a node may have sent does not count in the lane of that node.
+ * unprivileged process of a node may have sent does not count in the lane of that node; see
+ * port_is_kernels() for exceptions.
  */
 static unsigned int serve_lane(struct rsm_ctlr *ctlr, const struct sockaddr *remote, const void *pd,
 			       u32 pd_len)

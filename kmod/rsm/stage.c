@@ -11,9 +11,10 @@
  * Bytes that are adjacent in the segment share a request, even if the bytes belong to different
  * entries, because a request costs a round trip, and a copy of a few bytes costs little.
  *
- * Puts are posted in groups, and only the last put of a group is signalled.  The data of a group is
- * copied before the first put is posted, because an access to user memory can take arbitrarily
- * long, and a rebind by the exporter waits for all requests in flight.
+ * Puts are posted in groups, and only the last put of a group, or the flush after the last group,
+ * is signalled.  The data of a group is copied before the first put is posted, because an access to
+ * user memory can take arbitrarily long, and a rebind by the exporter waits for all requests in
+ * flight.
  */
 #include <linux/math.h>
 #include <linux/sched/signal.h>
@@ -331,7 +332,7 @@ static int stage_entry(struct stage *s, u32 entry)
 
 /*
  * Uncounts the last non-empty entry and the following empty entries after a failed flush, which
- * leaves unknown whether the last puts have arrived.
+ * leaves unknown whether the last put has arrived in the segment.
  */
 static void stage_uncount(struct rsm_transfer *t)
 {

@@ -102,13 +102,16 @@ static void probe_work(struct work_struct *work)
 		wake_up_all(&p->all->wq);
 }
 
-/* Queues the probe of a link of an open adapter.  A link to this node needs no probe. */
+/*
+ * Sets the address of a link of an open adapter, and queues the probe of the link.  A link to this
+ * node, and a link through a port that is down, need no probe.
+ */
 static void link_ask(struct probe *p, struct rsm_ctlr *ctlr, struct dat_rsm_link *link, u32 self)
 {
 	struct sockaddr_storage addr;
 
 	if (rsm_node_addr(ctlr, link->node, &addr)) {
-		/* The table has changed since survey_list(), and does not contain the node. */
+		/* Since survey_list(), the table or the id of this node has changed. */
 		link->state = DAT_RSM_LINK_DOWN;
 		return;
 	}

@@ -13,8 +13,8 @@
 
 /*
  * Names of values; see core/trace.h.  The value of an error is an errno.  The name of the error is
- * that of the code in rsm/error.c, or that of the errno if the errno has no code.  An errno is a
- * macro, so the format files contain the number without TRACE_DEFINE_ENUM().
+ * that of the code in rsm/error.c.  An errno without a code has a name of its own here.  An errno
+ * is a macro, so the format files contain the number without TRACE_DEFINE_ENUM().
  */
 #define RSM_ERR_NAMES	\
 	EM(0, "OK") \

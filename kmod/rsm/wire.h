@@ -20,9 +20,9 @@
  *   uses the key
  *
  * PROOF and GRANT contain an HMAC-SHA256 over struct rsm_transcript, which contains all messages of
- * the handshake and the numbers of both queue pairs.  Each side sends a nonce, which prevents a
- * replay.  The two sides use different labels, so a peer cannot send a received HMAC back as the
- * peer's own.  See rsm/auth.c.
+ * the handshake, and the GIDs and queue pair numbers of both sides.  If both sides trust the
+ * network, there is no HMAC.  Each side sends a nonce, which prevents a replay.  The two sides use
+ * different labels, so a peer cannot send a received HMAC back as the peer's own.  See rsm/auth.c.
  */
 
 #define RSM_NONCE	32
@@ -141,8 +141,9 @@ struct rsm_proof {
  * @rkey: remote key of the segment
  * @addr: address of the segment's first byte, for use with @rkey
  * @length: bytes of the segment
- * @mac: HMAC with the cluster key over the transcript, in which @mac is zeros.  If the importer's
- *	proof is wrong or both sides trust the network, the exporter sends zeros instead of the HMAC
+ * @mac: HMAC with the cluster key over the transcript, in which @mac is zeros.  If the exporter
+ *	finds the importer's proof wrong or cannot check the proof, or if both sides trust the
+ *	network, the exporter sends zeros instead of the HMAC
  */
 struct rsm_grant {
 	__be32	magic;
