@@ -69,8 +69,6 @@ static void __exit rsm_exit(void)
 	rsm_serve_exit();
 	destroy_workqueue(rsm_end_wq);
 	destroy_workqueue(rsm_wq);
-	/* RCU callbacks of this module may still be queued. */
-	rcu_barrier();
 	rsm_topology_exit();
 }
 

@@ -125,11 +125,11 @@ static void mem_unpin_pages(struct rsm_mem *mem)
 }
 
 /*
- * Pins memory and sets mem->writable.  Local memory may be a private read-only mapping, because a
- * put only reads local memory.  Read-only memory is pinned with FOLL_FORCE and FOLL_WRITE.  These
- * flags break copy-on-write before the pages are pinned, so the process keeps seeing the pinned
- * pages.  The pin fails for a shared read-only mapping.  After an error, the caller unpins the
- * pages in @mem.
+ * Pins memory and sets mem->writable.  Local memory may be read-only, because a put only reads
+ * local memory.  The pin of a private mapping uses FOLL_FORCE and FOLL_WRITE.  These flags break
+ * copy-on-write before the pages are pinned, so the process keeps seeing the pinned pages.  A
+ * shared read-only mapping has no copies, and the kernel refuses these flags for it.  After an
+ * error, the caller unpins the pages in @mem.
  */
 static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 {
@@ -146,7 +146,11 @@ static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 		return ret;
 	mem_unpin_pages(mem);
 	mem->writable = false;
-	return mem_pin_pages(mem, addr, npages, FOLL_WRITE | FOLL_FORCE | FOLL_LONGTERM);
+	ret = mem_pin_pages(mem, addr, npages, FOLL_WRITE | FOLL_FORCE | FOLL_LONGTERM);
+	if (ret != -EFAULT)
+		return ret;
+	mem_unpin_pages(mem);
+	return mem_pin_pages(mem, addr, npages, FOLL_LONGTERM);
 }
 
 static int mem_error(int err, u64 addr, u64 length, bool exported)
@@ -169,11 +173,10 @@ static int mem_check(u64 addr, u64 length)
  * Pins memory of the current process, including the whole last page.  Memory of a segment must be
  * writable and counts against rsm_mem_budget().  Context: may sleep; takes mmap_lock.
  *
- * Returns -EFAULT if part of the memory is not mapped, or if local memory cannot be pinned, for
- * example a shared read-only mapping; -EACCES if memory of a segment is mapped but cannot be pinned
- * for writing; -ENOMEM if memory is short, if @length exceeds the host's memory, or if the pages
- * exceed RLIMIT_MEMLOCK or the budget; -EMSGSIZE if @length otherwise exceeds RSM_MAX_LENGTH;
- * -EINTR if the process is being killed.
+ * Returns -EFAULT if part of the memory is not mapped, or if local memory cannot be pinned;
+ * -EACCES if memory of a segment is mapped but cannot be pinned for writing; -ENOMEM if memory is
+ * short, if @length exceeds the host's memory, or if the pages exceed RLIMIT_MEMLOCK or the budget;
+ * -EMSGSIZE if @length otherwise exceeds RSM_MAX_LENGTH; -EINTR if the process is being killed.
  */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 {

@@ -72,7 +72,7 @@ static DAT_RETURN connect_as_kernel(struct rsm_conn *conn, u32 timeout_us)
 	DAT_RETURN rc;
 
 	if (!kernel)
-		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES;
+		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
 	old = override_creds(kernel);
 	rc = kdat_ep_connect(conn->ep, (struct sockaddr *)&conn->peer.addr, READ_ONCE(rsm_port),
 			     timeout_us, sizeof(*g), g, DAT_QOS_BEST_EFFORT,

@@ -103,6 +103,8 @@ enum rsm_msg_type {
 	RSM_MSG_GRANT	= 6,
 };
 
+#define RSM_PROOF_GROUPS	32
+
 /**
  * struct rsm_proof - the importer's proof, and the credentials of the importing process
  * @magic: RSM_MAGIC
@@ -116,7 +118,6 @@ enum rsm_msg_type {
  * @mac: HMAC with the cluster key over the transcript, in which @mac, the owner and the grant are
  *	zeros; not used if both sides trust the network
  */
-#define RSM_PROOF_GROUPS	32
 struct rsm_proof {
 	__be32	magic;
 	u8	type;

@@ -518,6 +518,26 @@ TEST_F(vector, getv_needs_memory_that_can_be_written)
 	munmap(ro, R_PAGE);
 }
 
+/* A file that is mapped to be read, for example. */
+TEST_F(vector, putv_reads_a_shared_mapping_that_cannot_be_written)
+{
+	char *ro = mmap(NULL, R_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	rsm_localmemory_handle_t h;
+
+	ASSERT_NE(MAP_FAILED, ro);
+	ro[0] = 's';
+	mprotect(ro, R_PAGE, PROT_READ);
+	ASSERT_EQ(RSM_SUCCESS, rsm_create_localmemory_handle(self->p.ctlr, &h, ro, R_PAGE));
+	self->sg.io_request_count = 1;
+	self->v[0].io_type = RSM_HANDLE_TYPE;
+	self->v[0].local.handle = h;
+	EXPECT_EQ(RSMERR_BAD_ADDR, rsm_memseg_import_getv(&self->sg));
+	EXPECT_EQ(RSM_SUCCESS, rsm_memseg_import_putv(&self->sg));
+	EXPECT_EQ('s', self->p.mem[0]);
+	EXPECT_EQ(RSM_SUCCESS, rsm_free_localmemory_handle(self->p.ctlr, h));
+	munmap(ro, R_PAGE);
+}
+
 /* RSM check: 55 */
 TEST_F(vector, local_memory_checks_its_arguments)
 {
