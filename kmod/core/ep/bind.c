@@ -70,8 +70,9 @@ static u8 bind_carry_out(struct dat_conn *conn)
 }
 
 /*
- * Puts the binding into effect and reports the bind.  No lock is needed to read conn->bind: while
- * bind.set is true, only this work item changes conn->bind.
+ * Puts the binding into effect and reports the bind.  No lock is needed to read conn->bind: once
+ * this work item is queued, only this work item changes conn->bind, unless the teardown has
+ * cancelled it.
  */
 static void bind_work(struct work_struct *work)
 {

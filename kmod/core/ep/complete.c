@@ -128,7 +128,7 @@ void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 
 /*
  * Reports the @n oldest requests in flight as completed.  @status: status of the first @n - 1
- * requests, which were posted without IB_SEND_SIGNALED; @last: status of the last request.
+ * requests, for which the device has reported no completion; @last: status of the last request.
  * ep->lock is held.
  */
 void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
@@ -181,7 +181,10 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
 	u64 cookie = slot->cookie;
-	/* On a solicited connection, only notifications of the receive CQ notify the consumer. */
+	/*
+	 * On a solicited connection, a successful receive does not notify the consumer: a
+	 * notification of the receive CQ does.
+	 */
 	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
 	u32 rkey = slot->rkey, len = slot->len;
 	bool good = status == DAT_ST_SUCCESS;
@@ -209,7 +212,7 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
-/* Keeps a receive that completes before ESTABLISHED has been reported. */
+/* Keeps a receive that completes before conn->live is set. */
 static void recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 {
 	slot->status = status;
@@ -335,8 +338,8 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 }
 
 /*
- * Reports completions: the requests in the order of the SQ, the receives in the order of their
- * queue.  Context: ep->lock held, softirqs disabled.
+ * Reports @n completions, in the order in which the device has reported them.  Context: ep->lock
+ * held, softirqs disabled.
  */
 void dat_complete(struct dat_conn *conn, const struct dat_completion *c, u32 n)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Connections of an endpoint.  A connection exists from connect or accept until its last
- * completion.
+ * Connections of an endpoint.  A connection exists from connect or accept until the end of its
+ * teardown.
  *
- * conn_close() is the only function that begins a teardown; any context may call it.  conn_close()
- * queues conn_close_work(), which does the teardown.  While dat_conn_is_closing() is true, no work
- * request is posted and the event handlers of the transport do nothing.
+ * conn_close() is the only function that begins a teardown; any context but hard interrupt may call
+ * it.  conn_close() queues conn_close_work(), which does the teardown.  While dat_conn_is_closing()
+ * is true, no work request of the consumer is posted, and the CM's events only let the teardown
+ * proceed.
  */
 #include <linux/jiffies.h>
 #include <linux/sched/mm.h>
@@ -83,7 +84,7 @@ static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 e
 
 /*
  * Begins the teardown.  @event: DAT_EV_* to report once all work requests have been flushed; only
- * the first call chooses the event.  ep->lock is held.
+ * the first call chooses the event, but see dat_conn_fail().  ep->lock is held.
  */
 void dat_conn_close(struct dat_conn *conn, u32 event)
 {
@@ -235,7 +236,8 @@ int dat_ep_path(struct dat_ep *ep, struct dat_path *path)
 
 /*
  * Lets a peer that was accepted with DAT_EP_PEER_WAITS read memory, and also write memory if @write
- * is true.  May sleep.  Fails with -ENOTCONN if no connection is open, or with a device error.
+ * is true.  May sleep.  Fails with -ENOTCONN if no connection is open or if another thread holds
+ * the connection (conn->held), or with a device error.
  */
 int dat_ep_allow_peer(struct dat_ep *ep, bool write)
 {
@@ -302,8 +304,9 @@ bool dat_conn_rq_full(const struct dat_conn *conn)
  *
  * A failed request, a bind or a fenced request stops the queue.  While the queue is stopped and
  * other requests are in flight, this function does nothing.  Once no request is in flight, this
- * function reports the failure, starts the bind, or ends the fence.  If nothing stops the queue,
- * this function pumps requests, and ends a graceful disconnect when all requests have completed.
+ * function reports the failure and closes the connection, starts the bind, or ends the fence.  If
+ * nothing stops the queue, this function pumps requests, and ends a graceful disconnect when all
+ * requests have completed.
  */
 void dat_conn_progress(struct dat_conn *conn)
 {
@@ -405,8 +408,8 @@ static void conn_report_end(struct dat_conn *conn)
 }
 
 /*
- * Stops all other users of a closing connection.  Returns 0 once all work requests of the
- * connection have completed and no work item or handler uses the connection any more.  Until then,
+ * Stops all other users of a closing connection.  Returns 0 once the device has no work request of
+ * the connection any more, and no other work item or handler changes the connection.  Until then,
  * returns the number of jiffies after which the caller must call again.
  */
 static unsigned long conn_quiesce(struct dat_conn *conn)
@@ -496,7 +499,7 @@ static struct dat_slot *conn_alloc_slots(u32 n, bool recv)
 	return slots;
 }
 
-/* Charges @bytes of a connection's queues.  Kernel modules other than RSM are not charged. */
+/* Charges @bytes of a connection's queues.  Kernel modules are charged with DAT_EP_CHARGED only. */
 static int conn_charge(struct dat_conn *conn, u64 bytes)
 {
 	const struct dat_ep *ep = conn->ep;
@@ -507,7 +510,8 @@ static int conn_charge(struct dat_conn *conn, u64 bytes)
 }
 
 /*
- * Allocates the slots, and charges the memory that the device needs for the queue pair and its CQs.
+ * Allocates the slots and the SGEs, and charges the memory that the device needs for the queue pair
+ * and its CQs.
  */
 static int conn_alloc_memory(struct dat_conn *conn)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * Connections of endpoints.  A connection exists from connect or accept until its last completion.
+ * Connections of endpoints.  A connection exists from connect or accept until the end of its
+ * teardown.
  */
 #ifndef _DAT_CONN_H
 #define _DAT_CONN_H
@@ -123,7 +124,8 @@ enum dat_conn_state {
  * @end_pd: bytes of private data of the peer's reject, if a kernel consumer gets that data; else 0
  * @busy: entries in the busy.round of recv_evd and of request_evd, by which polling threads
  *	find the connection; the second entry is unused if the two EVDs are the same
- * @busy_seen: flag: a poll has found completions since busy_timer() last ran
+ * @busy_seen: flag: a poll has found completions, or the connection has joined, since busy_timer()
+ *	last ran
  * @send_wr: chain of requests that the pump builds and posts
  * @recv_wr: receive that the pump builds and posts
  * @sge: segments of @send_wr or @recv_wr: DAT_BATCH times the larger of the EP's max_iov values

@@ -6,7 +6,7 @@
  *
  * The thread that connects or accepts sets conn->held, which delays a teardown until the thread has
  * finished.  If the transport succeeds, one connection event follows.  If the transport fails, the
- * claim is undone and the EP is UNCONNECTED again.
+ * claim is undone and the EP is UNCONNECTED again, unless the connection was closed meanwhile.
  */
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
@@ -68,9 +68,10 @@ static int conn_start_failed(struct dat_conn *conn, int err)
  * @pd_len: bytes of @pd, at most DAT_MAX_PD_REQUEST
  *
  * Context: may sleep.  Return: 0: one connection event will follow; -ENETUNREACH if the adapter has
- * no address of the family of @dst, if there is no route to @dst, or if @dst is a wildcard,
- * loopback or multicast address; -EINVAL if @qos is invalid; -EPERM if the EP has
- * DAT_EP_KERNEL_PORT and the caller may not use a privileged port; -EISCONN if the EP is not
+ * no address of the family of @dst, if there is no route to @dst through the adapter, or if @dst is
+ * a wildcard, multicast, broadcast or mapped IPv4 address, or a loopback address, except an IPv4
+ * loopback address if the adapter has one; -EINVAL if @qos or the request is invalid; -EPERM if the
+ * EP has DAT_EP_KERNEL_PORT and the caller may not use a privileged port; -EISCONN if the EP is not
  * UNCONNECTED; -ENODEV if the EP is shut down; -ENOMEM.
  */
 int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* Connection requests (CRs).  A CR exists from the peer's message until accept or reject. */
+/*
+ * Connection requests (CRs).  A CR exists from the peer's message until it is accepted, rejected or
+ * handed off.
+ */
 #include <linux/sched/mm.h>
 
 #include "core/dat.h"
@@ -36,10 +39,10 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 	struct dat_cr *cr;
 
 	/*
-	 * This runs in the worker of the CM, which serves all connections of the host.  An atomic
-	 * allocation does not reclaim, so the worker never waits for memory of this listener's
-	 * cgroup.  Atomic charges may exceed the cgroup's limit by at most one full backlog, which
-	 * the owner's next allocation reclaims.
+	 * Except for a handoff, this runs in the worker of the CM, which serves all connections of
+	 * the host.  An atomic allocation does not reclaim, so the worker never waits for memory of
+	 * this listener's cgroup.  Atomic charges may exceed the cgroup's limit by at most one full
+	 * backlog, which the owner's next allocation reclaims.
 	 */
 	old = set_active_memcg(psp->memcg);
 	cr = dat_obj_alloc_gfp(psp->obj.ia, DAT_OBJ_CR, psp->obj.user_data,
@@ -78,8 +81,8 @@ static int cr_announce(struct dat_cr *cr, struct dat_psp *psp)
 /*
  * Creates a CR for a request, and queues its event.  After success, the CR owns req->handle, and
  * the CR later removes the request from the backlog of @psp.  After an error, the request is no
- * longer in the backlog, and the caller must refuse the peer.  Fails with -ECONNREFUSED if the EVD
- * is full; with -ENODEV if the IA was shut down; or with an error of dat_obj_alloc_gfp().
+ * longer in the backlog, and belongs to the caller.  Fails with -ECONNREFUSED if the EVD is full;
+ * with -ENODEV if the IA was shut down; or with an error of dat_obj_alloc_gfp().
  * Context: transport's lock of the request held; the caller keeps the IA from being closed.
  */
 int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
@@ -199,7 +202,8 @@ static int cr_move(struct dat_cr *cr, void *request, struct dat_psp *psp)
  * dat_cr_handoff() - move a request to another public service point
  * @cr: request; after a success the caller must free the CR
  * @conn_qual: qualifier of the other service point, which must listen on the same port of the
- *	device; the owner of that service point may be any process or kernel consumer
+ *	device, at @cr->local, and in the same network namespace; the owner of that service point
+ *	may be any process or kernel consumer
  *
  * Context: may sleep; the caller holds no ia->sem, because this function takes the ia->sem of the
  * other service point.  Return: 0; -EADDRNOTAVAIL if there is no such service point, or if that

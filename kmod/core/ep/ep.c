@@ -286,10 +286,11 @@ bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
 }
 
 /*
- * Makes an endpoint.  Each parent may be NULL; without a protection zone the EP cannot connect or
- * accept, and takes no segments.  dat_ep_attr_fits() has accepted @attr.  May sleep.  Fails with
- * -EINVAL if an EVD does not accept the events of the EP, with -EXDEV if the SRQ is in another
- * zone, with -ENOENT if a parent is being freed.
+ * Makes an endpoint.  Each parent may be NULL.  Without a protection zone the EP takes no segments,
+ * and the face must not let the EP connect or accept.  dat_ep_attr_fits() has accepted @attr.  May
+ * sleep.  Fails with -EINVAL if an EVD does not accept the events of the EP, with -EXDEV if the SRQ
+ * is in another zone, with -ENOENT if a parent is being freed, with -ENODEV if the IA is shut down,
+ * or with -ENOMEM.
  */
 struct dat_ep *dat_ep_create(struct dat_ia *ia, const struct dat_ep_parents *parents,
 			     const struct dat_ep_attr *attr, u64 user_data)
@@ -416,10 +417,10 @@ static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
  *
  * Entries that are in the rings move to the new ring.  After an error nothing has changed.
  *
- * Context: may sleep.  Return: 0; -EISCONN if the EP is not UNCONNECTED or a queue is broken;
- * -ENOSPC if more entries are posted than the new ring holds; -ESTALE if no ring with the
- * generation in @step is prepared; -EINVAL if the prepared ring has other sizes; or an error of
- * dat_ep_create().
+ * Context: may sleep.  Return: 0; -EISCONN if the EP is not UNCONNECTED or is shut down, or if a
+ * queue is broken; -ENOSPC if more entries are posted than the new ring holds; -ESTALE if no ring
+ * with the generation in @step is prepared; -EINVAL if the prepared ring has other sizes; or an
+ * error of dat_ep_create().
  */
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		  const struct dat_ep_attr *attr, struct dat_step *step)
@@ -479,8 +480,9 @@ void dat_ep_drop_parents(struct dat_ep *ep)
 }
 
 /*
- * Commits to the free of an EP.  Each post holds ep->lock.  So once ep->dead and ep->freed are set,
- * new posts are refused, and no event of an earlier post is queued any more.
+ * Commits to the free of an EP.  Each post of a kernel consumer holds ep->lock.  So once ep->dead
+ * and ep->freed are set, new posts of a kernel consumer are refused.  Events of earlier posts are
+ * not queued any more, except those of receives from an SRQ.
  */
 static int ep_may_free(struct dat_obj *obj)
 {

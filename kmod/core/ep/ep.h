@@ -38,9 +38,10 @@ struct dat_ep_attr {
 };
 
 /*
- * Endpoint.  @lock protects all members from @state to @sge, except @next and @generation, which
- * ia->resize_lock protects.  Changes of members above @lock also need @lock.  @attr and @traits are
- * constant while @conn is set.  The zone, the EVDs and the SRQ are held with dat_obj_use().
+ * Endpoint.  @lock protects all members from @state to @sge, except @nconns, @peer_busy, and @next
+ * and @generation, which ia->resize_lock protects.  Changes of members above @lock also need @lock.
+ * @attr and @traits are constant while @conn is set.  The zone, the EVDs and the SRQ are held with
+ * dat_obj_use(), and are NULL after the shutdown.
  */
 struct dat_ep {
 	struct dat_obj		obj;
@@ -55,7 +56,8 @@ struct dat_ep {
 	spinlock_t		lock;		/* lock of @state to @sge, see above */
 	enum dat_ep_state	state;		/* written only by dat_ep_set_state() */
 	bool			dead;		/* shutting down: no connection may begin */
-	bool			freed;		/* freed by the owner: no events; implies @dead */
+	/* Freed by the owner: no events, except of receives from @srq; implies @dead. */
+	bool			freed;
 	/*
 	 * Number of modifications.  dat_ep_claim() refuses a connection that was allocated before
 	 * the last modification.
@@ -81,8 +83,8 @@ struct dat_ep {
 	u32			read_in;	/* negotiated RDMA reads of the peer in flight */
 	u32			read_out;	/* negotiated own RDMA reads in flight */
 	/*
-	 * The peer refused the last connect because the peer's listener was full.  Read without
-	 * @lock.
+	 * The peer's kernel refused the last connect for lack of resources; with iWARP, for any
+	 * reason.  Accessed without @lock.
 	 */
 	bool			peer_busy;
 	struct dat_epring	next;		/* prepared ring, not in use yet */

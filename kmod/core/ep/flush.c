@@ -74,7 +74,8 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 /*
  * Flushes the requests that remain in flight after the drain.  A request without IB_SEND_SIGNALED
  * completes together with the next signalled request; if the device has refused the signalled
- * request, the requests before it remain.  ep->lock is held.  Returns true if there may be more.
+ * request, the requests before it remain.  Reports conn->sq_failed, if set, once no request is in
+ * flight.  ep->lock is held.  Returns true if there may be more.
  */
 bool dat_queue_flush_silent(struct dat_conn *conn)
 {
@@ -107,7 +108,7 @@ void dat_queue_flush_bind(struct dat_conn *conn)
 }
 
 /*
- * Begins a flush; no work request is in flight.  ep->lock is held.
+ * Begins a flush; the device has no work request any more.  ep->lock is held.
  *
  * Sets NEED_KICK, then limits the flush to the length of each ring.  A producer that has not seen
  * NEED_KICK can have filled the ring at most once.  A producer that has seen NEED_KICK kicks, which
@@ -138,7 +139,7 @@ bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f)
 	return f->sq || f->rq;
 }
 
-/* Flushes the rings of a DISCONNECTED EP.  Drops ep->lock for a moment after each slice. */
+/* Flushes the rings of a DISCONNECTED EP.  Drops ep->lock after each slice, so it may sleep. */
 void dat_queue_flush_all(struct dat_ep *ep)
 {
 	struct dat_flush f;
@@ -150,8 +151,8 @@ void dat_queue_flush_all(struct dat_ep *ep)
 }
 
 /*
- * Drops an entry of a freed EP without an event.  Drops the prepared binding of a bind, or ends the
- * FMR request.
+ * Drops an entry of an EP that is shut down, without an event.  Drops the prepared binding of a
+ * bind, or ends the FMR request.
  */
 static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
 {

@@ -148,9 +148,9 @@ static bool psp_overlaps(const struct dat_psp *a, const struct dat_psp *b)
 }
 
 /*
- * Adds a listener to the hash table.  Fails with -EADDRINUSE if another listener of the adapter has
- * the port number.  The transport refuses most of these listeners, but cannot refuse a listener
- * while the adapter has no address.
+ * Adds a listener to the hash table.  Fails with -EADDRINUSE if there is a listener for which
+ * psp_overlaps() is true.  The transport refuses most of these listeners, but cannot refuse a
+ * listener while the adapter has no address.
  */
 static int psp_add(struct dat_psp *psp)
 {
@@ -169,12 +169,15 @@ static int psp_add(struct dat_psp *psp)
 
 /*
  * Creates a listener.  @addr: address of the adapter at which to listen, or NULL for all addresses
- * of the IA; @conn_qual: connection qualifier, or 0 for any free port number; @mm: process whose
- * memory cgroup is charged for requests, or NULL; @user_data: value of dat_eqe.owner in the events
- * of requests.  May sleep.  Fails with -EINVAL if the EVD does not accept requests; with
- * -EADDRINUSE if the port number is in use at an address; with -EPERM if the port number is
- * privileged and the caller has no CAP_NET_BIND_SERVICE; with -ENETUNREACH if @conn_qual is 0 and
- * the adapter has no address, or if all addresses of the adapter belong to other devices.
+ * of the IA; @conn_qual: connection qualifier, or 0 for any free port number; @flags: DAT_LISTEN_*
+ * bits; @mm: process whose memory cgroup is charged for requests, or NULL; @user_data: value of
+ * dat_eqe.owner in the events of requests, or for a face with handles as in dat_obj_alloc_gfp().
+ * May sleep.  Fails with -EINVAL if the EVD does not accept requests; with -ENOENT if the EVD is
+ * being freed; with -EADDRINUSE if the port number is in use at an address; with -EPERM if the port
+ * number is privileged and the caller has no CAP_NET_BIND_SERVICE; with -ENETUNREACH if @conn_qual
+ * is 0 and the adapter has no usable address, or if all addresses of the adapter belong to other
+ * devices; with -ENODEV if the IA is shut down; with -ENOMEM; or with an error of the device, if it
+ * can listen at no address.
  */
 struct dat_psp *dat_psp_create(struct dat_evd *evd, const struct sockaddr_storage *addr,
 			       u64 conn_qual, u32 flags, struct mm_struct *mm, u64 user_data)

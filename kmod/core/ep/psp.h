@@ -24,9 +24,9 @@ struct mm_struct;
 /**
  * struct dat_psp - public service point
  * @obj: base object
- * @evd: EVD for connection requests, held with dat_obj_use(); NULL after shutdown.
- *	dat_cr_handoff() reads @evd under @lock.  A handler of @listener reads @evd without a lock,
- *	because a shutdown stops @listener before it clears @evd.
+ * @evd: EVD for connection requests, held with dat_obj_use(); NULL after shutdown.  Other threads
+ *	read @evd under @lock.  A handler of @listener reads @evd without a lock, because a shutdown
+ *	stops @listener before it clears @evd.
  * @lock: lock of @evd; not taken by handlers of @listener
  * @listener: listener of the transport; NULL after shutdown
  * @conn_qual: connection qualifier, as the consumer gave it
@@ -65,7 +65,8 @@ struct dat_psp {
  * @obj: base object
  * @request: transport's request, which the CR owns; NULL after a thread has taken the request over
  *	with xchg()
- * @gone: flag: the peer has given up; protected by the transport's lock of the request
+ * @gone: flag: the peer has given up, or the device is removed; protected by the transport's lock
+ *	of the request
  * @ep: EP that the kernel face has reserved for the request, held with dat_obj_use(); or NULL.  A
  *	thread takes the EP with xchg(), which leaves NULL.  The thread then accepts the request
  *	with that EP, stores the pointer again, or calls face->unreserve().
@@ -74,7 +75,7 @@ struct dat_psp {
  * @psp: listener whose backlog counts the request; reference held; dat_psp_leave() takes the
  *	pointer with xchg() and drops the reference
  * @local: address to which the peer connects
- * @remote: address of the peer, as stated in the peer's request
+ * @remote: address of the peer; see struct dat_request
  * @place: number that the gate of the listener's EVD has returned, or 0
  * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time

@@ -20,7 +20,8 @@ union dat_send_wr;
 
 #define DAT_MAX_DTO		65536
 #define DAT_BATCH		16	/* largest number of WRs in a chain */
-#define DAT_MIN_SQ		(DAT_BATCH + 1)	/* smallest SQ: a chain, and a WR of the drain */
+/* An SQ that is too long is not shortened below this: a chain, and a WR of the drain. */
+#define DAT_MIN_SQ		(DAT_BATCH + 1)
 #define DAT_SLICE		128	/* entries processed before the lock is dropped */
 #define DAT_SILENT_WRS		8	/* at least every 8th WR of a chain is signalled */
 #define DAT_SILENT_BYTES	16384	/* a run of unsignalled WRs has fewer bytes */
@@ -51,9 +52,9 @@ struct dat_wr {
 	u8		op;			/* enum dat_op or dat_kop; 0 for a receive */
 	u8		flags;			/* enum dat_sqe_flags, and opcode: dat_flags_op() */
 	u8		num_sge;
-	u32		rkey;			/* key of the peer, for RDMA */
+	u32		rkey;			/* RDMA, invalidation: peer's key; bind: ticket */
 	u64		cookie;
-	u64		raddr;			/* address at the peer, for RDMA */
+	u64		raddr;			/* RDMA: peer's address; else: id of RMR or LMR */
 	u64		len;			/* bytes of all segments; set by dat_wr_to_sge() */
 	struct dat_sge	sge[DAT_MAX_SGE];
 };
@@ -70,7 +71,8 @@ struct dat_wr {
  * @at: low 16 bits of the request's index in the send queue, which differ for all requests in
  *	flight, because at most DAT_MAX_DTO are in flight; unused for receives
  * @rkey: key that the received message has invalidated, or 0
- * @lmr: LMR that an FMR request binds or invalidates, see fmr.c; undefined for other requests
+ * @lmr: LMR that an FMR request binds or invalidates, see fmr.c; NULL for DAT_KOP_READ_TO_RMR;
+ *	undefined for other requests
  */
 struct dat_slot {
 	struct ib_cqe		cqe;
@@ -93,7 +95,7 @@ struct dat_completion {
 	u8			status;	/* enum dat_dto_status */
 	/*
 	 * Flag: earlier requests without a completion of their own count as flushed, not as
-	 * successful.  Never set for a receive.
+	 * successful.  Ignored for a receive.
 	 */
 	bool			unproven;
 };
@@ -107,10 +109,12 @@ struct dat_completion {
  * @window: largest number of entries that may be in flight; set by dat_conn_set_windows(), for an
  *	SRQ by dat_srq_create()
  * @head: index of the next entry that the pump takes from the ring
- * @done: index of the oldest entry that has not completed; @head - @done entries are in flight
+ * @done: index of the oldest entry that has not completed; @head - @done entries are in flight.
+ *	The buffers of an SRQ complete in any order, so there only the difference has a meaning.
  * @peak: largest number of receives that were in flight at the same time, since the last
  *	dat_ep_reset(), or since the SRQ was created; used by dat_queue_kick_after()
- * @bad: number of entries that were malformed, or that the device refused to take
+ * @bad: number of entries that were malformed, or that the device refused to take; plus 1 if
+ *	@broken
  * @posts: number of entries that were taken from the ring
  * @kicks: number of visits because of the doorbell bit, plus visits by a poller that stops, because
  *	such a poller visits every queue
@@ -146,10 +150,10 @@ struct dat_queue {
 /**
  * struct dat_queue_ops - operations of a ring of work requests, per face
  * @fetch: copy the entry at q->head to @wr and advance q->head; return 1 if there was an entry; 0
- *	if the ring is empty; -EBADMSG if the entry is malformed, in which case wr->cookie is valid;
- *	-EOVERFLOW if the producer's index is out of range
+ *	if the ring is empty; -EBADMSG if the entry is malformed, in which case @wr is valid except
+ *	its segments; -EOVERFLOW if the producer's index is out of range
  * @put: append a work request of a kernel consumer to the ring; return false if the ring is full or
- *	being replaced
+ *	being replaced; only in the kernel face
  * @publish: write q->head, q->done and q->bad to the memory that the producer reads; optional
  * @pending: return the number of entries that are posted and not taken; if the producer's index is
  *	out of range, return the length of the ring
@@ -182,7 +186,7 @@ static inline u8 dat_flags_with_op(u8 op, u8 flags)
 
 /*
  * Returns true if the ring of a kernel consumer is empty.  Returns false for a ring of a process,
- * because only fetch() may read the index that the process writes.
+ * because only the operations of the user face may read the index that the process writes.
  */
 static inline bool dat_kring_idle(const struct dat_queue *q)
 {
@@ -221,7 +225,10 @@ static inline void dat_queue_count_kick(struct dat_queue *q)
 	dat_stat_add(q->obj->ia, DAT_STAT_KICKS, 1);
 }
 
-/* Counts an entry that was malformed or refused.  Called with the queue's lock held. */
+/*
+ * Counts an entry that was malformed or refused, or an index that is out of range.  Called with the
+ * queue's lock held.
+ */
 static inline void dat_queue_count_bad(struct dat_queue *q)
 {
 	q->bad++;

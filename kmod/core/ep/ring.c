@@ -204,7 +204,8 @@ void dat_epring_copy(const struct dat_epmove *m)
 
 /*
  * Makes the queues use the new ring, with the same indices and status.  On return @m->next is the
- * old ring.  The lock of the queues is held; the caller disarms or pumps the queues afterwards.
+ * old ring.  The lock of the queues is held; the caller pumps the queues afterwards, unless they
+ * belong to an UNCONNECTED EP.
  */
 void dat_epring_end_move(const struct dat_epmove *m)
 {

@@ -83,7 +83,7 @@ static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg,
  *
  * Return: number of SGEs; -E2BIG if there are more than @max_sge SGEs; -EACCES if a segment
  * names no valid LMR, or names an LMR that may not be written although @write is true; -EXDEV if
- * the LMR is in another protection zone; -ERANGE if the segment exceeds the LMR.
+ * the LMR is in another protection zone, or if @pz is NULL; -ERANGE if the segment exceeds the LMR.
  */
 int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
 		  struct ib_sge *sge)
@@ -220,7 +220,10 @@ int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_s
 	return 0;
 }
 
-/* Returns the enum dat_dto_status of a work request that could not be built because of @err. */
+/*
+ * Returns the enum dat_dto_status of a work request that could not be built because of @err, or
+ * that the device has refused.
+ */
 u8 dat_wr_error(int err)
 {
 	switch (err) {
