@@ -281,8 +281,9 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
  *
  * Context: may sleep; no spinlock of this module held.  Return: 0 if the EVD has events; -EAGAIN if
  * no event came in time; -EBUSY if the EVD cannot be polled, because a CNO, a sleeping thread or a
- * waiter in poll() needs notifications; -ERESTARTNOHAND after a signal; -ESHUTDOWN if the EVD is
- * shut down, because its events may have been caused by the shutdown.
+ * waiter in poll() needs notifications, or because the EVD became unwaitable during the poll;
+ * -ERESTARTNOHAND after a signal; -ESHUTDOWN if the EVD is shut down, because its events may have
+ * been caused by the shutdown.
  */
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 {

@@ -40,7 +40,10 @@ void dat_cno_trigger(struct dat_cno *cno, u64 evd)
 		cno->evd = evd;
 	cno->last = evd;
 	cno->triggered = true;
-	/* Wake all threads in dat_cno_watch(), and one in dat_cno_wait() to consume the trigger. */
+	/*
+	 * Wake all waiters in dat_cno_watch() and poll(), and one thread in dat_cno_wait() to
+	 * consume the trigger.
+	 */
 	wake_up_poll(&cno->wq, EPOLLIN | EPOLLRDNORM);
 	spin_unlock_bh(&cno->lock);
 }
@@ -152,9 +155,9 @@ int dat_cno_wait(struct dat_cno *cno, u64 deadline_ns, u64 *evd)
 }
 
 /*
- * Sleeps until the CNO has had more than *@generation triggers, without consuming one.  After a
- * success, updates *@generation, and sets *@evd to the user_data of the EVD that triggered the CNO
- * last, or to 0 if that EVD has left the CNO.  Fails like dat_cno_wait().
+ * Sleeps until the number of the CNO's triggers differs from *@generation, and consumes no trigger.
+ * After a success, updates *@generation, and sets *@evd to the user_data of the EVD that triggered
+ * the CNO last, or to 0 if that EVD has left the CNO.  Fails like dat_cno_wait().
  */
 int dat_cno_watch(struct dat_cno *cno, u32 *generation, u64 deadline_ns, u64 *evd)
 {

@@ -319,8 +319,8 @@ void dat_evd_set_disabled(struct dat_evd *evd, bool disabled)
 
 /*
  * Attaches @cno and returns the old CNO, for which the caller calls dat_obj_unuse().  If the EVD is
- * dead, its shutdown has already detached the CNO, and nothing would release a new CNO.  In that
- * case the function does not attach @cno, and returns @cno.
+ * dead, its shutdown may already have detached the CNO, and nothing would release a new CNO.  In
+ * that case the function does not attach @cno, and returns @cno.
  */
 static struct dat_cno *evd_swap_cno(struct dat_evd *evd, struct dat_cno *cno)
 {

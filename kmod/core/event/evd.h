@@ -23,7 +23,7 @@ struct dat_gate;
 struct dat_cno {
 	struct dat_obj		obj;
 	spinlock_t		lock;		/* lock of all members below */
-	wait_queue_head_t	wq;		/* threads that sleep on the CNO */
+	wait_queue_head_t	wq;		/* threads that sleep on the CNO or in poll() */
 	u32			waiters;	/* threads that wait to consume a trigger */
 	u32			generation;	/* number of triggers so far */
 	bool			triggered;	/* a trigger is not consumed yet */
@@ -39,8 +39,8 @@ struct dat_cno {
 /**
  * struct dat_busy - connections whose CQs are polled by threads that wait for events of an EVD
  * @round: the connections
- * @on: flag: a thread polls the EVD, or polled the EVD a moment ago; set under evd->lock, cleared
- *	under round.lock
+ * @on: flag: a thread has polled the EVD since the last dat_busy_stop(); set under evd->lock,
+ *	cleared under round.lock
  * @last: time at which a thread last polled the EVD, in jiffies
  * @timer: timer that removes idle connections from @round, and all connections once polling has
  *	ended
@@ -83,8 +83,8 @@ struct dat_evd {
 	bool			disabled;	/* events do not trigger @cno */
 	bool			dead;		/* the EVD is shut down; also read without @lock */
 	/*
-	 * The last event found no room.  The next overflow is reported only after an event has
-	 * found room.
+	 * An event was lost, and no event has found room since.  The next overflow is reported only
+	 * after an event has found room.
 	 */
 	bool			overflowed;
 	struct dat_slice	next;		/* prepared ring, not in use yet; ia->resize_lock */

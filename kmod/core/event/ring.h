@@ -22,7 +22,8 @@ struct dat_evring {
 	u32			entries;	/* length of @events, a power of two */
 	u32			mask;		/* @entries - 1 */
 	u32			tail;		/* index of the next event to be written */
-	u32			head;		/* last valid index that the consumer has written */
+	/* Consumer's index; a process's index as user_count() last read it. */
+	u32			head;
 	u64			published;	/* events that were queued */
 	u64			dropped;	/* events lost because the ring was full */
 };

@@ -12,8 +12,8 @@
  * the EVD empty polls the CQ.  A wait polls the CQ before it sleeps and after it wakes up.  The
  * handler of the next CQ notification polls the CQ as well.  The events of unsolicited receives are
  * queued without a notification, like those of UNSIGNALLED receives.  After the CQ has raised a
- * notification, the handler first queues the events of all completed receives, and then wakes the
- * consumer once.
+ * notification, the handler first queues the events of a batch of completed receives, and then
+ * wakes the consumer.  If more receives have completed, the handler runs again.
  *
  * Receives in the CQ of a connection with an SRQ use up buffers that other connections need, so a
  * timer polls the CQ.
