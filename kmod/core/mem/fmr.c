@@ -6,8 +6,9 @@
  *         claim           bind            queue          leave            end
  *   FREE ------> CLAIMED -----> BINDING ------> BOUND ------> LEAVING ------> FREE
  *
- * dat_fmr_unqueue() goes back from BOUND to BINDING.  A failed invalidation goes back from LEAVING
- * to BOUND.  A release goes from any state to FREE.  fmr_set_state() has all transitions.
+ * dat_fmr_unqueue() goes back from BOUND to BINDING.  An invalidation that fails before it reaches
+ * the device goes back from LEAVING to BOUND.  A release goes from any state to FREE.  fmr_next has
+ * all transitions.
  *
  * After dat_fmr_queue() or dat_fmr_leave() the caller puts an entry into the send queue of an EP.
  * dat_fmr_end() is called when the entry has completed, or has failed before it reached the device.
@@ -53,7 +54,8 @@ struct dat_fmr {
 	enum fmr_state		state;
 	u32			pending;	/* number of entries that await dat_fmr_end() */
 	const struct dat_ep	*ep;		/* EP of the queued bind; never dereferenced */
-	bool			lost;		/* bind failed while its invalidation was queued */
+	/* The bind failed before it reached the device, while its invalidation was queued. */
+	bool			lost;
 	bool			broken;		/* registration state unknown; see @renew_work */
 	bool			registered;	/* false after @renew_work has failed */
 };
@@ -159,7 +161,8 @@ static const struct dat_lmr_kind fmr_kind = {
 
 /*
  * Makes an LMR without memory, which FMR requests can bind.  May sleep.  Fails with -EOPNOTSUPP if
- * the device has no registrations by work request, with -E2BIG if @max_pages exceeds a limit.
+ * the device has no registrations by work request, with -E2BIG if @max_pages exceeds a limit, or
+ * with an error of dat_lmr_make().
  */
 struct dat_lmr *dat_lmr_create_fmr(struct dat_pz *pz, u32 max_pages, u64 user_data)
 {
@@ -301,8 +304,9 @@ void dat_fmr_unclaim(struct dat_lmr *lmr)
 
 /*
  * Prepares to queue the entry of an invalidation.  If the entry cannot be queued, the caller calls
- * dat_fmr_end().  ep->lock is held.  Fails with -EINVAL if the LMR is not bound, with -EBUSY if the
- * bind is in the queue of another EP, with -ENOENT if the LMR is being freed.
+ * dat_fmr_end().  ep->lock is held.  Fails with -EINVAL if the LMR is not bound or the state of its
+ * registration is unknown, with -EBUSY if the bind is in the queue of another EP, with -ENOENT if
+ * the LMR is being freed.
  */
 int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 {

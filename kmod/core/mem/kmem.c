@@ -31,8 +31,9 @@ struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **page
 }
 
 /*
- * Copies the DMA addresses of @length bytes from @offset in @from to @to; both lists have @n
- * entries.  Returns the number of entries used in @to, or -EINVAL if @from is too short.
+ * Copies the DMA addresses of @length bytes from @offset in @from to @to, which has @n entries.
+ * Reads at most @n entries of @from.  Returns the number of entries used in @to, or -EINVAL if the
+ * entries of @from are too short.
  */
 static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64 offset,
 		    u64 length)
@@ -60,8 +61,9 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 }
 
 /*
- * Describes memory that the consumer has mapped for the device, and keeps mapped.  @n: number of
- * entries that dma_map_sg() returned.  May sleep.  Fails with -EINVAL if @sg is too short.
+ * Describes memory that is mapped for the device already, by the consumer or by the transport, and
+ * that stays mapped as long as the description exists.  @n: number of mapped entries of @sg.  May
+ * sleep.  Fails with -EINVAL if @sg is too short, or with -ENOMEM.
  */
 struct dat_kmem *dat_kmem_of_dma(struct scatterlist *sg, u32 n, u64 offset, u64 length)
 {

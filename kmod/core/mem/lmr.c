@@ -9,7 +9,7 @@
  *
  * The low bits of an lmr_context are the index of the LMR in ia->lmrs.  The high bits are a
  * generation number, so that the lmr_context of a freed LMR does not match a new LMR with the same
- * index.
+ * index before the generation wraps.
  */
 #include <linux/log2.h>
 #include <linux/overflow.h>
@@ -131,7 +131,8 @@ void dat_lmr_close(struct dat_lmr *lmr)
 /*
  * Makes an LMR.  If param->length is 0, the LMR is invalid, so its lmr_context is 0.  @pz is NULL
  * for the reserved LMR, which is valid in all zones.  May sleep.  Returns the LMR with a reference.
- * Fails with -ENOENT if the zone is being freed, or with an error of param->kind->attach().
+ * Fails with -ENOENT if the zone is being freed, with -ENODEV if the IA is shut down, with -ENOMEM,
+ * or with an error of param->kind->attach().
  */
 struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
 			     const struct dat_lmr_param *param)
@@ -208,7 +209,9 @@ static const struct dat_lmr_kind user_kind = {
  * Context: between dat_ia_pin_begin() and dat_ia_pin_end(); may sleep.  Return: the LMR with a
  * reference, or an ERR_PTR: -EFAULT if a page is not mapped, or is read-only although @priv allows
  * writes; -ENOMEM, also if the pages exceed RLIMIT_MEMLOCK; -EEXIST if dat_share_get() refuses the
- * cookie.
+ * cookie; -ENOENT if the zone is being freed; -ENODEV if the IA is closing; or another error of
+ * ops->lmr_user().  If memory is registered by work request, that may be -EINTR after a fatal
+ * signal, or -ENETUNREACH or -EIO as for ops->lmr_kernel().
  */
 struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
 			       const u8 *cookie)
@@ -275,9 +278,10 @@ static void lmr_release(struct dat_obj *obj)
 
 /*
  * Syncs the caches for kernel memory.  With @for_cpu, makes writes of the device visible to the
- * CPU; otherwise makes writes of the CPU visible to the device.  The caller keeps the device from
- * being removed.  Context: any but hard interrupt.  Fails with -EACCES if @seg names no valid LMR
- * or exceeds the range of the LMR.
+ * CPU; otherwise makes writes of the CPU visible to the device.  The caller keeps @ia from being
+ * freed.  The device may be removed meanwhile: the removal clears lmr->mem under lmr->lock.
+ * Context: any but hard interrupt.  Fails with -EACCES if @seg names no valid LMR or exceeds the
+ * range of the LMR.
  */
 int dat_lmr_sync(struct dat_ia *ia, const struct dat_sge *seg, bool for_cpu)
 {

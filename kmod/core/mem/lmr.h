@@ -19,7 +19,7 @@ union dat_send_wr;
 
 struct dat_pz {
 	struct dat_obj		obj;		/* users: LMRs, RMRs, SRQs and EPs */
-	u32			dma_key;	/* lkey for segments of the reserved LMR */
+	u32			dma_key;	/* lkey for all DMA addresses */
 	spinlock_t		rmr_lock;	/* lock of @windows */
 	struct rb_root		windows;	/* bindings in effect that have an rkey, by rkey */
 };
@@ -36,8 +36,8 @@ struct dat_kmem {
  * struct dat_lmr_kind - operations of a kind of LMR
  * @name: name in fdinfo
  * @attach: register the memory with the device and set the keys; may sleep
- * @detach: end the registration and release the memory; called even if @attach has failed;
- *	idempotent; may sleep
+ * @detach: end the registration and release the memory; called even if @attach has failed or was
+ *	not called; idempotent; may sleep
  * @free: free the memory that lmr->fmr points to; optional
  * @pinned: flag: the memory is pages of a process; the LMR pins the pages, and each binding of an
  *	RMR pins its part again
@@ -76,7 +76,7 @@ struct dat_chunks {
  *	Set after the range and the keys are set, and cleared before these change.
  * @shift: number that is added to an address of the owner to get the address that the device uses
  *	with @lkey
- * @lkey: key for local access, which goes into SGEs; unused with @chunks
+ * @lkey: key for local access, which goes into SGEs; unused with @chunks and in the reserved LMR
  * @chunks: keys of the parts of the LMR, or NULL; set by the transport in @kind->attach(), freed by
  *	the release of the LMR
  * @rkey: key for access by peers

@@ -4,8 +4,9 @@
  * Memory that an IA shares with its process.
  *
  * A process maps a chunk of pages once and finds the rings of many objects in the chunk.  A new
- * chunk is as large as all older chunks together, up to DAT_CHUNK_MAX.  So thousands of endpoints
- * need only some tens of mappings.
+ * chunk is as large as all other chunks together, but at least DAT_CHUNK_MIN, and at most
+ * DAT_CHUNK_MAX unless a single slice needs more.  So thousands of endpoints need only some tens of
+ * mappings.
  */
 #include <linux/bitmap.h>
 #include <linux/limits.h>

@@ -127,7 +127,7 @@ static bool share_is(const struct dat_share *share, const struct share_id *id)
 
 /*
  * Adds an LMR to the users of the name in spare->key.  Inserts @spare if the name is not in use.
- * Fails with -EEXIST if the name refers to other memory than @id.
+ * Fails with -EEXIST if the name refers to other memory than @id, or with -ENOMEM.
  */
 static struct dat_share *share_use(const struct share_id *id, struct dat_share *spare)
 {
