@@ -7,7 +7,8 @@
 #include "core/mem/lmr.h"
 #include "lib/device.h"
 
-#define CLOSES	64	/* largest number of teardowns that run at the same time */
+/* Largest number of teardowns that run at the same time; before Linux 6.9, on each NUMA node. */
+#define CLOSES	64
 
 struct workqueue_struct *dat_wq, *dat_close_wq;
 

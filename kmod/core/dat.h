@@ -31,7 +31,7 @@
  * Locks, outer to inner:
  *
  *   dat_dev_lock          mutex; list of devices, list of IAs of a device
- *   ia->sem               read: a call that uses the device; write: a shutdown
+ *   ia->sem               read: a call that sleeps and uses the device; write: a shutdown
  *   cr_make_lock          mutex of the kernel face: creation of the EP of a request
  *   kdat_ep->modify       mutex of the kernel face: one modification of an EP at a time
  *   kdat_lmr->lock        mutex of the kernel face: parameters of an LMR
@@ -59,6 +59,9 @@
  *   pool->lock            mutex, also taken under mmap_lock; memory that the process can map
  *   ia->lmr_lock          spinlock; table of LMRs
  *   locked_users.xa_lock  spinlock; device queues that users are charged for
+ *   other xa_locks        spinlocks of ia->objs, dat_file->bells and kdat_ias
+ *   upcall_cpu.lock       spinlock of the kernel face; queued runners of a CPU
+ *   listeners_lock        BH spinlock of the verbs transport; list of listeners
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
  * A post to a QP is allowed under ep->lock, but not under evd->lock.
@@ -119,15 +122,19 @@ struct dat_dev {
 
 /* Interface adapter: one opening of one port. */
 struct dat_ia {
-	struct kref		ref;		/* held by the opener and by each object */
+	struct kref		ref;		/* held by the opener, by objects, and by calls */
 	struct dat_dev		*dev;
 	char			name[DAT_NAME_SIZE];	/* name that was passed to dat_ia_open() */
 	u32			port;
-	struct sockaddr_storage	addr;		/* only address to use; family 0: all; constant */
+	/* Only address to use; family 0: all addresses.  Set before the IA has objects. */
+	struct sockaddr_storage	addr;
 	struct dat_stats __percpu *stats;	/* counters of the port */
 	struct net		*net;		/* network namespace of the opener */
 	struct list_head	node;		/* entry in dev->ias; dat_dev_lock */
-	/* A call that uses the device holds @sem for reading; a shutdown holds @sem for writing. */
+	/*
+	 * A call that sleeps and uses the device holds @sem for reading, except a registration of
+	 * user memory, see @pinning.  A shutdown holds @sem for writing.
+	 */
 	struct rw_semaphore	sem;
 	/*
 	 * The IA is shut down: no object may be published any more.  Written with both @sem and
@@ -135,8 +142,8 @@ struct dat_ia {
 	 */
 	bool			dead;
 	/*
-	 * A shutdown waits for @sem, so threads that sleep with @sem held must return.  Accessed
-	 * without a lock.
+	 * A shutdown waits for @sem and @pinning, so a thread that sleeps with @sem held, or that
+	 * @pinning counts, must return.  Accessed without a lock.
 	 */
 	bool			closing;
 	/*
@@ -152,10 +159,11 @@ struct dat_ia {
 	 * @watched under the lock of a queue.
 	 */
 	bool			watched;
-	struct mutex		resize_lock;	/* held while a ring is prepared or put into use */
+	/* Held while a ring is prepared, put into use or cancelled, and while its place is read. */
+	struct mutex		resize_lock;
 	struct dat_pool		submit_pool;	/* ring parts that the consumer writes */
 	struct dat_pool		status_pool;	/* ring parts that the driver writes */
-	struct xarray		objs;		/* all objects, by id */
+	struct xarray		objs;		/* published objects, by id; see obj.c */
 	u32			next_id;	/* start of the search for a free id; xa_lock */
 	atomic_t		id_rounds;	/* number of wraps of @next_id */
 	const struct dat_face	*face;		/* face that has opened the IA; constant */
@@ -164,9 +172,10 @@ struct dat_ia {
 	struct dat_lmr_table __rcu *lmrs;	/* LMRs by index; NULL before the first LMR */
 	atomic_t		lmr_gen;	/* generation of the newest lmr_context */
 	struct dat_lmr		*reserved;	/* LMR that covers all memory, or NULL */
-	struct dat_evd		*async_evd;	/* async EVD, or NULL; set once; reference held */
+	/* Async EVD, with a reference, or NULL; set once, cleared by dat_ia_close(). */
+	struct dat_evd		*async_evd;
 	u64			user_data;	/* dat_eqe.owner of events about the IA itself */
-	u32			msg_max;	/* largest message of the port, in bytes */
+	u32			msg_max;	/* dat_port.msg_max when the IA was opened */
 	u32			mtu;		/* dat_port.mtu when the IA was opened */
 	bool			iwarp;
 	struct rdma_cgroup	*cg;		/* cgroup that is charged for the open IA */
@@ -181,7 +190,8 @@ struct dat_obj {
 	struct dat_ia		*ia;		/* reference held */
 	u64			user_data;	/* dat_eqe.owner of the object's events */
 	bool			published;	/* was made visible to lookups; never cleared */
-	void			*priv;		/* face's structure for the object */
+	/* Face's structure for the object, or NULL; in a CR of the kernel face: PSP's handle. */
+	void			*priv;
 	u64			context;	/* value that a kernel consumer has set, or 0 */
 	u32			round;		/* ia->id_rounds at the allocation of @id */
 	struct rdma_cgroup	*cg;		/* cgroup that is charged for the object, or NULL */
@@ -288,9 +298,9 @@ const struct dat_obj_ops *dat_obj_ops(const struct dat_obj *obj);
 bool dat_obj_type_known(u32 type);
 
 /*
- * Drops a reference; @obj may be NULL.  The last put may sleep: release() of an EVD, an EP or an
- * SRQ takes the mutex pool->lock, and release() of an LMR calls kvfree().  An RMR may be put under
- * ep->lock: an RMR has no release(), and the EP's reference keeps the IA.
+ * Drops a reference; @obj may be NULL.  The last put may sleep, for example because release() of an
+ * EVD, an EP or an SRQ takes the mutex pool->lock.  An RMR may be put under ep->lock: an RMR has no
+ * release(), and the EP's reference keeps the IA.
  */
 static inline void dat_obj_put(struct dat_obj *obj)
 {
@@ -299,8 +309,8 @@ static inline void dat_obj_put(struct dat_obj *obj)
 }
 
 /*
- * Returns true once a free of the object has begun.  No event about the object may then be queued
- * any more.
+ * Returns true once a free of the object has begun.  If ops->may_free() then forbids the free, the
+ * result is true for a moment only.
  */
 static inline bool dat_obj_dying(const struct dat_obj *obj)
 {

@@ -18,10 +18,10 @@ struct dat_queue_ops;
 
 /**
  * struct dat_sink - operations by which a face receives events
- * @count: update evd->ring.head and return the number of events that the consumer has not taken;
- *	evd->lock held
- * @wake: wake the consumer; called once after a run of stored events, if any of the events asks for
- *	a notification; evd->lock held
+ * @count: bring evd->ring.head up to date and return the number of events that the consumer has not
+ *	taken; evd->lock held
+ * @wake: wake the consumer; called after an event that asks for a notification, once after a run of
+ *	such events, and by dat_evd_notify(); evd->lock held
  * @begin: begin a batch of completions; runs in softirq; optional, set together with @release
  * @release: end the batch and run the upcalls that @wake has queued; runs in softirq with no lock
  *	held

@@ -332,7 +332,8 @@ static void ia_begin_shutdown(struct dat_obj *obj)
 
 /*
  * Waits for calls in progress, and lets no call and no connection begin any more.  Begins the
- * teardown of all connections.  Returns with ia->sem held for writing.
+ * teardown of all connections, and shuts down all listeners and requests.  Returns with ia->sem
+ * held for writing.
  */
 static void ia_stop(struct dat_ia *ia)
 {
@@ -375,9 +376,9 @@ void dat_ia_shutdown(struct dat_ia *ia)
 }
 
 /*
- * Wakes all waiters of an IA that is about to be closed.  After this, the EVDs and CNOs of the IA
- * accept no new waiter.  The caller calls dat_ia_shutdown() afterwards, so that no waiter returns
- * with an event that the shutdown causes.  May sleep.
+ * Wakes all waiters of an IA that is about to be closed.  After this, an EVD or CNO that existed
+ * before the call accepts no new waiter.  The caller calls dat_ia_shutdown() afterwards, so that no
+ * waiter returns with an event that the shutdown causes.  May sleep.
  */
 void dat_ia_wake(struct dat_ia *ia)
 {
@@ -386,10 +387,11 @@ void dat_ia_wake(struct dat_ia *ia)
 }
 
 /*
- * Does what a close can do without waiting for a peer: wakes all waiters, and begins the teardown
- * of all connections.  Returns true while a connection is left; the caller then calls this function
- * again later.  After a result of false, dat_ia_close() does not wait for a peer.  Context: ia->sem
- * not held; may sleep.
+ * Does what a close can do without waiting for a peer: wakes all waiters, shuts down all listeners
+ * and requests, and begins the teardown of all connections.  Does none of this if the IA is dead.
+ * Returns true while a connection is left; the caller then calls this function again later.  After
+ * a result of false, dat_ia_close() does not wait for a peer.  Context: ia->sem not held; may
+ * sleep.
  */
 bool dat_ia_begin_close(struct dat_ia *ia)
 {

@@ -128,8 +128,8 @@ static int users_charge(const kuid_t *uids, unsigned int n, unsigned long pages,
 /*
  * Charges queues to the users that dat_payers() finds for the current process, unless the process
  * has CAP_IPC_LOCK.  Uses the objective credentials, because RSM connects an import with
- * credentials of the kernel.  May sleep.  Fails with -ENOMEM if the queues of a user would exceed
- * both RLIMIT_MEMLOCK and the parameter queue_memory.
+ * credentials of the kernel.  May sleep.  Fails with -ENOMEM, also if the queues of a user would
+ * exceed both RLIMIT_MEMLOCK and the parameter queue_memory.
  */
 int dat_locked_charge(struct dat_locked *l, u64 bytes)
 {
@@ -138,7 +138,7 @@ int dat_locked_charge(struct dat_locked *l, u64 bytes)
 	unsigned int n;
 	int ret;
 
-	/* Each connect checks this, so a security module must not log each refusal. */
+	/* Each connect and accept checks this, so a security module must not log each refusal. */
 	if (has_capability_noaudit(current, CAP_IPC_LOCK))
 		return 0;
 	n = dat_payers(current_real_cred(), uids);

@@ -61,7 +61,7 @@ static void obj_uncharge(struct dat_obj *obj)
 
 /*
  * Sets the value of dat_eqe.owner in the object's events.  If the face has handles, the value is
- * the handle instead, and @user_data points to the face's structure for the object.
+ * the handle instead, and @user_data is the value of obj->priv.
  */
 static void obj_name(struct dat_obj *obj, u64 user_data)
 {
@@ -80,8 +80,8 @@ static void obj_name(struct dat_obj *obj, u64 user_data)
  * @type: enum dat_obj_type
  * @user_data: value of dat_eqe.owner in the object's events.  For a face with handles: pointer to
  *	the face's structure for the object, which the object owns after a successful
- *	dat_obj_publish().
- * @gfp: flags for all allocations
+ *	dat_obj_publish(), or 0; for a CR, handle of the listener.
+ * @gfp: flags for all allocations, except those of a charge to the rdma cgroup
  *
  * Return: the object, which the caller passes to dat_obj_publish() or dat_obj_abort(); or
  * ERR_PTR(-ENOMEM), also if a limit of the rdma cgroup is reached.
@@ -213,8 +213,8 @@ void *dat_obj_get(struct dat_ia *ia, enum dat_obj_type type, u32 id)
 }
 
 /*
- * Takes a reference and a use of an object on which another object depends.  The use keeps the
- * owner from freeing @obj.  Does not sleep.  Fails with -ENOENT if @obj is being freed.
+ * Takes a reference and a use of an object on which another object or a call depends.  The use
+ * keeps the owner from freeing @obj.  Does not sleep.  Fails with -ENOENT if @obj is being freed.
  */
 int dat_obj_use(struct dat_obj *obj)
 {
@@ -253,8 +253,9 @@ void dat_obj_unuse_atomic(struct dat_obj *obj)
 
 /*
  * Begins the free of an object, so that dat_obj_use() fails.  After a success the caller must call
- * dat_obj_abort().  Does not sleep.  Fails with -EBUSY if the object has a use or a waiter, with
- * -ENOENT if another thread is freeing the object, or with an error of the type's may_free().
+ * dat_obj_abort().  Does not sleep.  Fails with -EBUSY if the object has a use, with -ENOENT if
+ * another thread is freeing the object, or with an error of the type's may_free(), which is -EBUSY
+ * for an EVD or CNO that has a waiter, and for the async EVD.
  */
 int dat_obj_begin_free(struct dat_obj *obj)
 {

@@ -28,11 +28,12 @@ struct dat_path {
  * enum dat_ep_trait - traits of an endpoint that only RSM can request
  * @DAT_EP_PEER_WAITS: after the EP accepts a connection, the peer cannot access memory until
  *	dat_ep_allow_peer() is called
- * @DAT_EP_STRANGER: the peer is not authenticated yet; until dat_ep_allow_peer() is called, a
- *	teardown does not wait for a CM event that ends the handshake
+ * @DAT_EP_STRANGER: the peer is not authenticated yet; until dat_ep_allow_peer() has succeeded, a
+ *	teardown waits neither for a CM event that ends the handshake nor for the NAK of a request
+ *	that the device has refused
  * @DAT_EP_KERNEL_PORT: the EP connects from a privileged rdma_cm port, which tells the peer that no
  *	unprivileged process has sent the request; the caller's credentials must include
- *	CAP_NET_BIND_SERVICE
+ *	CAP_NET_BIND_SERVICE; no effect with iWARP
  * @DAT_EP_CHARGED: the queues of the EP's connections are charged to the users of the process that
  *	connects, even if a thread of that process uses other credentials meanwhile
  */
@@ -51,11 +52,12 @@ enum dat_ep_trait {
  * @enter: count a request from the address and port @remote, and return a number (0 or more) that
  *	tells @leave what was counted; or return a negative errno if the request must be refused;
  *	must not sleep
- * @leave: undo @enter for a request for which no CR was created; @place: number that @enter has
+ * @leave: undo @enter for a request that is refused after @enter; @place: number that @enter has
  *	returned; must not sleep
  * @arg: argument of both functions
  *
- * Both functions run in the CM's handler, which serves all connections of the host.
+ * Both functions run in the CM's handler, which serves all connections of the host, or in a thread
+ * that calls dat_cr_handoff().
  */
 struct dat_gate {
 	int	(*enter)(void *arg, const struct sockaddr *remote, const void *pd, u32 pd_len);

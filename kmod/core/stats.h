@@ -21,7 +21,8 @@
  * @DAT_STAT_COMPLETED: completions of requests and receives, failed and flushed ones included
  * @DAT_STAT_FAILED: completions with an error, without flushes
  * @DAT_STAT_FLUSHED: completions of entries that the end of a connection flushed
- * @DAT_STAT_MALFORMED: entries that were malformed or that the device refused
+ * @DAT_STAT_MALFORMED: entries that were malformed or that the device refused; plus one for each
+ *	queue whose producer wrote an index that is out of range
  * @DAT_STAT_EVENTS: events that were queued
  * @DAT_STAT_DROPPED: events that were lost because an EVD was full
  */

@@ -32,8 +32,8 @@ union dat_send_wr;
  * @DAT_QUIRK_LONG_IS_QP_OP: a receive whose buffer is too short for the message completes with a QP
  *	operation error
  * @DAT_QUIRK_UNORDERED: a request may complete before an RDMA read that was posted earlier
- * @DAT_QUIRK_REG_PAGES: IB_WR_REG_MR uses the page size in the request; devices without this flag
- *	always use PAGE_SIZE
+ * @DAT_QUIRK_REG_PAGES: IB_WR_REG_MR uses the page size in the request; a device without this flag
+ *	may always use the same page size
  * @DAT_QUIRK_MR_SPARE: an MR must be allocated for one page more than the registration has
  * @DAT_QUIRK_REJECT_IS_RESET: the CM reports a peer's reject with the same status as a lost
  *	connection
@@ -102,10 +102,10 @@ struct dat_keys {
  * @handle: transport's request; dat_cr_create() makes a CR that owns the handle
  * @local: address to which the peer connects
  * @remote: address of the peer.  On RoCE, this is the address from which the request came, because
- *	the transport refuses a request that states another address.  On other fabrics, only the
- *	request states the address.
+ *	the transport refuses a request that states another address.  With iWARP, this is the
+ *	address of the TCP connection.  On InfiniBand, only the request states the address.
  * @place: number that the gate of the listener's EVD has returned, or 0; set by dat_psp_request()
- * @gone: flag: the peer has given up
+ * @gone: flag: the peer has given up, or the device is removed
  * @read_in: number of RDMA reads that the peer wants to have in flight
  * @read_out: number of RDMA reads of this end that the peer can answer at the same time
  * @qpn: queue pair number of the peer; 0 with iWARP
@@ -150,18 +150,21 @@ struct dat_handshake {
  *	the first address from number *@nr on, and set *@nr to the number of that address.  Return
  *	false if there is no such address.  The same address may have several numbers.
  * @pz_init: create the transport's protection zone and set pz->dma_key; may sleep
- * @pz_exit: destroy the transport's protection zone; idempotent; allowed without @pz_init
- * @mem_map: map kernel memory for DMA; the DAT_PRIV_* bits give the direction
+ * @pz_exit: destroy the transport's protection zone; idempotent; allowed without @pz_init; may
+ *	sleep
+ * @mem_map: map kernel memory for DMA, unless mem->foreign is set; the DAT_PRIV_* bits give the
+ *	direction
  * @mem_unmap: undo @mem_map; do nothing if the memory is not mapped; must not sleep
  * @mem_sync: sync caches of mapped memory for the CPU or for the device; ignore bytes beyond the
  *	memory; lmr->lock held
- * @lmr_user: register memory of the current process and set lmr->lkey and lmr->rkey; may sleep
+ * @lmr_user: register memory of the current process, and set lmr->lkey and lmr->rkey, or
+ *	lmr->chunks; may sleep
  * @lmr_kernel: register lmr->mem, which is mapped, and set the LMR's lkey, rkey and shift; may
  *	sleep; the first call for a protection zone may take as long as making a connection.  Return
  *	-EINVAL if the memory has holes, -E2BIG if the memory has too many pages, -EOPNOTSUPP if the
  *	device has no such registrations or the DMA mapping has holes, -ENETUNREACH if the adapter
- *	cannot connect to itself, -EIO if the device refuses the registration, -ENODEV if the IA is
- *	closing, or -ENOMEM.
+ *	cannot connect to itself, -EIO if the registration fails or takes too long, -ENODEV if the
+ *	IA is closing, or -ENOMEM.
  * @lmr_empty: replace the LMR's registration, if any, by a registration without memory; may sleep
  * @lmr_map: give a registration without memory the mapped memory and new keys; the request that
  *	@lmr_build builds puts both into effect
@@ -190,15 +193,18 @@ struct dat_handshake {
  *	-EINVAL, -EPERM or -ENOMEM.
  * @accept: accept a request and call dat_conn_accepted().  The EP has claimed the connection.  Undo
  *	the claim with dat_ep_unclaim() before an error is returned.  After an error the caller owns
- *	the request again.
+ *	the request again.  If the request cannot be given back, close the connection with
+ *	DAT_EV_ACCEPT_ERROR instead, and return 0.
  * @conn_init: initialize the transport's part of a connection
- * @implied_established: data has arrived, which implies that the handshake of an accepted
- *	connection has succeeded: call dat_conn_established(), unless the transport has called that
- *	function or the connection is closing; runs in a work item
- * @conn_quiesce: carry out steps of the teardown: disconnect and drain.  Return 0 when all work
- *	requests have completed and no event can arrive.  Return a number of jiffies if a step has
- *	to wait; the core calls again after that time, and the teardown occupies no worker of
- *	dat_close_wq meanwhile.  A step may sleep only for the device, not for a peer or for a time.
+ * @implied_established: data may have arrived, which implies that the handshake of an accepted
+ *	connection has succeeded: call dat_conn_established(), which does nothing unless the
+ *	handshake is in progress.  Do nothing for a connection that this end has begun.  Runs in a
+ *	work item.
+ * @conn_quiesce: carry out steps of the teardown: disconnect and drain.  Return 0 when the device
+ *	has none of the connection's work requests any more, and no event has an effect.  Return a
+ *	number of jiffies if a step has to wait; the core calls again after that time, and the
+ *	teardown occupies no worker of dat_close_wq meanwhile.  A step may sleep only for the
+ *	device, not for a peer or for a time.
  * @conn_unbind: release the CM's part of the connection, with the local address and the connection
  *	request; idempotent; may sleep
  * @conn_exit: release the remaining resources of a connection that has left its EP.  Call
@@ -219,8 +225,9 @@ struct dat_handshake {
  *	return the number of completions; more may be left; ep->lock held
  * @take_unsolicited: poll for receives of a solicited connection, report the receives and return
  *	the number of receives, as @take does
- * @rearm: schedule a handler that polls for completions until there are none, then arms the CQ;
- *	only for a connection that dat_busy_leave() has removed; ep->lock held
+ * @rearm: schedule a handler that polls for completions until there are none, then arms the CQ,
+ *	unless the connection joins busy polling again; only for a connection that dat_busy_leave()
+ *	has removed; ep->lock held
  *
  * The device cannot be removed during a call.  The caller holds dat_dev_lock, has locked an IA of
  * the device with dat_ia_lock_live(), is counted in ia->pinning, or works for an object or a
