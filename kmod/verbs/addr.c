@@ -55,8 +55,8 @@ static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct ne
 
 /*
  * Returns the network interface of an InfiniBand or iWARP port, or NULL.  The caller drops the
- * reference.  The get_netdev() of some drivers finds no interface for an InfiniBand port, so this
- * function then searches @net.
+ * reference.  Some drivers have no get_netdev(), or one that finds no interface for an InfiniBand
+ * port, so this function then searches @net.
  */
 static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port, struct net *net)
 {
@@ -411,7 +411,7 @@ static bool is_neighbour(struct net *net, const struct sockaddr_storage *src,
  * - the source address of the route to @dst, if the IA has that address;
  * - an address of the IA in a subnet of @dst, because the route may lead through another adapter in
  *   the same subnet;
- * - the address that represents the IA.
+ * - the address of the family of @dst that dat_dev_addr() chooses.
  *
  * Fails with -ENETUNREACH if the IA has no address of the family of @dst.
  */

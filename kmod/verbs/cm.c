@@ -32,10 +32,10 @@ module_param(ack_timeout, uint, 0644);
 MODULE_PARM_DESC(ack_timeout, "Resend after 4.096 us * 2^N; 0: as rdma_cm sets it (17)");
 
 /*
- * Sets the time after which the device retransmits a packet without an answer.  The default of
- * rdma_cm before Linux 6.6 is 2.1 s, with which a peer that has died is noticed only after 17 s.
- * iWARP ignores this time, because TCP has retransmission timers.  Does nothing if the parameter is
- * 0.
+ * Sets the time after which the device retransmits a packet without an answer.  For RoCE, the
+ * default of rdma_cm before Linux 6.6 is 2.1 s, with which a peer that has died is noticed only
+ * after 17 s.  iWARP ignores this time, because TCP has retransmission timers.  Does nothing if the
+ * parameter is 0.
  */
 static void cm_set_ack_timeout(struct rdma_cm_id *id)
 {
@@ -289,7 +289,7 @@ static int cm_resolve_error(int err)
 	case -ENOMEM:
 	case -EINVAL:
 		return err;
-	default:	/* -ENODEV: no interface has the source address any more */
+	default:	/* no route; or -ENODEV: no interface has the source address any more */
 		return -ENETUNREACH;
 	}
 }
@@ -489,7 +489,7 @@ int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request)
 	cm_set_ack_timeout(request);
 	ret = cm_make_qp(conn);
 	/*
-	 * -EINVAL means that the peer has withdrawn the request.  If dat_ep_unclaim() fails, the
+	 * -EINVAL may mean that the peer has withdrawn the request.  If dat_ep_unclaim() fails, the
 	 * consumer has closed the connection meanwhile, and the teardown destroys the id.
 	 */
 	if (ret && ret != -EINVAL && dat_ep_unclaim(conn->ep)) {

@@ -35,7 +35,7 @@ struct verbs_regqp {
 	struct ib_pd		*pd;		/* protection domain of the zone */
 	struct ib_cq		*cq;		/* CQ of both ends; the waiting thread polls @cq */
 	struct rdma_cm_id	*listener;	/* NULL except during the handshake */
-	struct rdma_cm_id	*id[2];		/* ends, active first; each has a QP, or is NULL */
+	struct rdma_cm_id	*id[2];		/* ends, active first; connected ends have QPs */
 	u8			secret[REG_SECRET]; /* private data of the active end's request */
 	struct completion	connected;	/* completed at the end of the handshake */
 	int			error;		/* result of the handshake, 0 after a success */
@@ -128,8 +128,8 @@ static int reg_passive_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 /*
- * Handles an event of the listener.  If this function returns an error, rdma_cm rejects the request
- * and destroys @id.
+ * Handles an event of the listener.  If this function returns an error, rdma_cm destroys the id of
+ * the request.
  */
 static int reg_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -368,10 +368,10 @@ static int pz_register(struct verbs_pz *vpz, struct ib_mr *mr, int access)
 }
 
 /*
- * Brings the registration @mr into effect.  The first call for a zone establishes a connection.
- * May sleep.  Fails with -ENETUNREACH if the adapter has no address or cannot reach itself, with
- * -EIO if the registration fails or takes too long, with -ENOMEM, or with -ENODEV if the IA is
- * closing.  After an error, the caller can only deregister @mr.
+ * Brings the registration @mr into effect.  The first call for a zone, and the first call after an
+ * error, establish a connection.  May sleep.  Fails with -ENETUNREACH if the adapter has no address
+ * or cannot reach itself, with -EIO if the registration fails or takes too long, with -ENOMEM, or
+ * with -ENODEV if the IA is closing.  After an error, the caller can only deregister @mr.
  */
 int verbs_pz_register(struct dat_pz *pz, struct ib_mr *mr, int access)
 {
