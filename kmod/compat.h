@@ -146,8 +146,9 @@ static inline bool dat_is_vmalloc_or_module(unsigned long va)
 }
 
 /*
- * Returns the FOLL_* flags with which ib_umem_get_va() pins pages.  Before Linux 6.2, ib_umem_get()
- * sets FOLL_WRITE and FOLL_FORCE even for read-only memory, to break copy-on-write.
+ * Returns the FOLL_* flags, except FOLL_LONGTERM, with which ib_umem_get_va() pins pages.  Before
+ * Linux 6.2, ib_umem_get() sets FOLL_WRITE and FOLL_FORCE even for read-only memory, to break
+ * copy-on-write.
  */
 static inline unsigned int dat_umem_gup_flags(bool write)
 {
