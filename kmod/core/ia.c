@@ -208,6 +208,8 @@ static void fault_in(u64 start, u64 length, bool write)
 	struct page **pages;
 	int n;
 
+	if (!length)
+		return;
 	if (left + atomic64_read(&current->mm->pinned_vm) > limit && !capable(CAP_IPC_LOCK))
 		return;
 	pages = (struct page **)__get_free_page(GFP_KERNEL);

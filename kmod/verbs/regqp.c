@@ -112,7 +112,7 @@ static int reg_active_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	int ret = -ENETUNREACH;
 
 	/* After the handshake, ignore events: on a broken connection the next REG_MR fails. */
-	if (completion_done(&r->connected))
+	if (completion_done(&r->connected) || type == RDMA_CM_EVENT_ADDR_CHANGE)
 		return 0;
 	if (type < ARRAY_SIZE(reg_steps) && reg_steps[type])
 		ret = reg_steps[type](r, id);

@@ -112,12 +112,13 @@ void verbs_request_unlock(void *request)
 }
 
 /*
- * Handles an event of an unanswered request.  The only events that rdma_cm reports for such a
- * request mean that the request has ended.
+ * Handles an event of an unanswered request.  All events mean that the request has ended, except
+ * the change of the interface's hardware address, for example after a failover of a bond.
  */
 static int request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	dat_cr_gone(id->context);
+	if (event->event != RDMA_CM_EVENT_ADDR_CHANGE)
+		dat_cr_gone(id->context);
 	return 0;
 }
 

@@ -61,6 +61,16 @@ TEST_F(cno, a_wait_consumes_the_trigger_and_names_the_evd)
 }
 
 /* Covers: SH 26 */
+TEST_F(cno, a_move_to_the_same_one_forgets_nothing)
+{
+	DAT_EVD_HANDLE evd;
+
+	ASSERT_EQ(DAT_SUCCESS, c_soft(self->evd[1], 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_modify_cno(self->evd[1], self->cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_wait(self->cno, A_WAIT_US, &evd));
+	EXPECT_EQ(self->evd[1], evd);
+}
+
 TEST_F(cno, triggers_add_up_to_one)
 {
 	DAT_EVD_HANDLE evd;

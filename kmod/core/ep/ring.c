@@ -163,7 +163,7 @@ static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 en
 {
 	q->ring = *to;
 	WRITE_ONCE(q->entries, entries); /* queries read q->entries without a lock */
-	q->armed = 0;
+	dat_queue_disarm(q);
 	dat_queue_publish(q);
 }
 

@@ -347,7 +347,8 @@ int dat_evd_set_cno(struct dat_evd *evd, struct dat_cno *cno)
 		dat_busy_stop(evd);
 	if (!old)
 		return 0;
-	dat_cno_forget(old, evd->obj.user_data);
+	if (old != cno)
+		dat_cno_forget(old, evd->obj.user_data);
 	dat_obj_unuse(&old->obj);
 	return old == cno && READ_ONCE(evd->dead) ? -ENOENT : 0;
 }
