@@ -11,6 +11,7 @@
 
 #include "kselftest_harness.h"
 #include "api_conform.h"
+#include "clock.h"
 
 #define ASK		DAT_COMPLETION_SOLICITED_WAIT_FLAG
 #define SILENT		9		/* number of unsolicited messages before a solicited one */
@@ -376,6 +377,25 @@ TEST_F_TIMEOUT(solicited, buffers_of_an_srq_go_round_though_nobody_looks, 60)
 	ASSERT_EQ(DAT_SUCCESS, w.rc);
 	EXPECT_EQ(BUFFERS - 1, w.nmore);
 	EXPECT_EQ(BUFFERS - 1, dequeue_all(self->evd, 1));
+}
+
+/* The SRQ of the device has room for 4 buffers, so ten polls a second would take 10 s. */
+/* Covers: dat_srq_post_recv; SH 18, 51 */
+TEST_F_TIMEOUT(solicited, a_burst_polls_for_the_buffers_of_an_srq_more_often, 60)
+{
+	enum { BUFFERS = 400 };
+	DAT_EVD_HANDLE evd;
+	long begun;
+	struct link l;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(self->p.ia, BUFFERS, DAT_HANDLE_NULL,
+					      DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_EQ(DAT_SUCCESS, shared(&self->p, evd, &l, BUFFERS));
+	begun = now_ms();
+	ASSERT_TRUE(say(&self->p, &l, BUFFERS, 0));
+	EXPECT_GT(6000, now_ms() - begun);
+	TH_LOG("%ld ms", now_ms() - begun);
+	EXPECT_EQ(BUFFERS, dequeue_all(evd, 0));
 }
 
 TEST_HARNESS_MAIN

@@ -59,6 +59,7 @@ TEST(every_object_has_a_line)
 	EXPECT_NE(NULL, strstr(line, "polled=0 joined=0"));
 	line_of(p.f.fd, "srq", srq.id, line);
 	EXPECT_NE(NULL, strstr(line, "state=OPERATIONAL"));
+	EXPECT_NE(NULL, strstr(line, " window=8 "));
 	line_of(p.f.fd, "ep", p.ep[0].id, line);
 	EXPECT_NE(NULL, strstr(line, "state=CONNECTED"));
 	EXPECT_NE(NULL, strstr(line, "rq_head=1 rq_done=0"));

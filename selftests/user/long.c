@@ -285,6 +285,72 @@ TEST_F_TIMEOUT(rings, bad_buffers_are_not_in_the_way_of_good_ones, 60)
 	EXPECT_EQ(LONG - 16, srq.rq.status->bad);
 }
 
+#define SENDERS		4
+#define EACH		(LONG / SENDERS)	/* messages of a sender */
+
+/* Post the whole SRQ; buffer @i is word @i of the memory. */
+static int post_words(FIXTURE_DATA(rings) *self, struct t_srq *srq)
+{
+	struct t_pair *p = &self->p;
+	int i, ret = 0;
+
+	for (i = 0; i < LONG && !ret; i++)
+		ret = t_recv(&srq->rq, i, (uintptr_t)p->mem.va + 8 * i, p->mem.lkey, 8);
+	return ret;
+}
+
+/* Post all messages of all senders in turn.  Message @n of sender @i is word @i * EACH + @n. */
+static int post_burst(FIXTURE_DATA(rings) *self, struct t_ep *out)
+{
+	char *from = self->p.mem.va + self->p.mem.size / 2;
+	int i, ret = 0;
+	uint64_t word;
+
+	for (i = 0; i < LONG && !ret; i++) {
+		word = (uint64_t)(i % SENDERS) * EACH + i / SENDERS;
+		*(uint64_t *)(from + 8 * word) = word;
+		ret = t_send(&out[i % SENDERS], i / SENDERS, (uintptr_t)from + 8 * word,
+			     self->p.mem.lkey, 8);
+	}
+	return ret;
+}
+
+/*
+ * The device may hold only a part of a long SRQ.  While the process does nothing, all buffers reach
+ * the device in turn, and the messages of each sender come in order.
+ */
+TEST_F_TIMEOUT(rings, a_burst_takes_all_buffers_of_a_long_SRQ_though_nobody_looks, 120)
+{
+	struct t_ep in[SENDERS], out[SENDERS], both[2];
+	uint64_t got[SENDERS] = { 0 }, word;
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	struct t_srq srq;
+	int i;
+
+	ASSERT_EQ(0, t_srq(&p->f, p->pz, LONG, &srq));
+	ASSERT_EQ(0, post_words(self, &srq));
+	for (i = 0; i < SENDERS; i++) {
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &self->evd[0], srq.id, i, &in[i]));
+		ASSERT_EQ(0, t_long_ep(&p->f, p->pz, &self->evd[1], 0, i, EACH, &out[i]));
+		both[0] = in[i];
+		both[1] = out[i];
+		ASSERT_EQ(0, t_connect_eps(p, both, self->evd));
+	}
+	ASSERT_EQ(0, post_burst(self, out));
+	for (i = 0; i < LONG; i++) {
+		ASSERT_EQ(1, t_event(&self->evd[1], T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_ST_SUCCESS, eqe.status);
+	}
+	for (i = 0; i < LONG; i++) {
+		ASSERT_EQ(1, t_event(&self->evd[0], T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_ST_SUCCESS, eqe.status);
+		word = *(uint64_t *)(p->mem.va + 8 * eqe.cookie);
+		ASSERT_EQ(eqe.owner * EACH + got[eqe.owner], word);
+		got[eqe.owner]++;
+	}
+}
+
 static void *resizer(void *arg)
 {
 	FIXTURE_DATA(rings) *self = arg;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* One open file with 65,536 endpoints: their queues, mappings and lines in fdinfo. */
+/*
+ * One open file with many endpoints: 65,536 that are not connected, with their queues, mappings and
+ * lines in fdinfo, and 1,000 that are connected and share a long SRQ.
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -106,6 +109,88 @@ TEST_F_TIMEOUT(many, a_file_has_65536_eps, 600)
 	begun = now_ms();
 	EXPECT_EQ(EPS, lines_of(self->f.fd, "ep:\t"));
 	TH_LOG("fdinfo: %ld ms", now_ms() - begun);
+}
+
+#define CONNS		1000
+#define BATCH		8	/* connections that are made at the same time */
+#define BUFFERS		16384
+#define CONN_KIB	512	/* limit of this test for both ends of a connection */
+#define STREAMS		(DAT_STREAM_DTO | DAT_STREAM_CONNECTION)
+
+/* Each connection has an end with the SRQ, whose events are in evd[0], and an end without. */
+FIXTURE(shared) {
+	struct t_pair p;
+	struct t_evd evd[2];
+	struct t_srq srq;
+	struct t_ep in[CONNS];
+	struct t_ep out[CONNS];
+};
+
+FIXTURE_SETUP(shared)
+{
+	struct t_pair *p = &self->p;
+	int i;
+
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_srq(&p->f, p->pz, BUFFERS, &self->srq));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, t_evd(&p->f, STREAMS, 4 * CONNS, &self->evd[i]));
+}
+
+FIXTURE_TEARDOWN(shared)
+{
+	t_pair_close(&self->p);
+}
+
+/* Make the connections @first to @first + BATCH - 1.  Returns the number that are established. */
+static int connect_batch(FIXTURE_DATA(shared) *self, int first)
+{
+	struct t_file *f = &self->p.f;
+	struct dat_eqe eqe;
+	int i, ends = 0;
+
+	for (i = first; i < first + BATCH; i++)
+		if (t_ep(f, self->p.pz, &self->evd[0], self->srq.id, i, &self->in[i]) ||
+		    t_long_ep(f, self->p.pz, &self->evd[1], 0, i, 1, &self->out[i]) ||
+		    t_connect(f, &self->out[i], T_QUAL, NULL, 0))
+			return -1;
+	for (i = first; i < first + BATCH; i++)
+		if (!t_event(&self->p.cr, T_WAIT_MS, &eqe) ||
+		    t_accept(f, (uint32_t)eqe.len, &self->in[i], NULL, 0))
+			return -1;
+	for (i = 0; i < 2 * BATCH; i++)
+		if (t_event(&self->evd[i & 1], T_WAIT_MS, &eqe))
+			ends += eqe.type == DAT_EV_ESTABLISHED;
+	return ends / 2;
+}
+
+TEST_F_TIMEOUT(shared, an_srq_of_16384_buffers_serves_1000_connections, 600)
+{
+	long kib = available_kib(), begun = now_ms();
+	struct dat_eqe eqe;
+	char seen[CONNS] = { 0 };
+	int i;
+
+	for (i = 0; i < BUFFERS; i++) {
+		t_rqe(&self->srq.rq)->num_sge = 0;
+		ASSERT_EQ(0, t_push(&self->srq.rq));
+	}
+	for (i = 0; i < CONNS; i += BATCH) {
+		ASSERT_EQ(BATCH, connect_batch(self, i)) TH_LOG("connection %d", i);
+		ASSERT_GE((i + BATCH) * CONN_KIB, kib - available_kib())
+			TH_LOG("%d connections", i + BATCH);
+	}
+	TH_LOG("%ld KiB for each connection, %ld ms", (kib - available_kib()) / CONNS,
+	       now_ms() - begun);
+	for (i = 0; i < CONNS; i++)
+		ASSERT_EQ(0, t_send(&self->out[i], i, 0, 0, 0));
+	for (i = 0; i < CONNS; i++) {
+		ASSERT_EQ(1, t_event(&self->evd[0], T_WAIT_MS, &eqe));
+		ASSERT_EQ(DAT_ST_SUCCESS, eqe.status);
+		ASSERT_EQ(DAT_EQE_RECV | DAT_EQE_SRQ, eqe.flags);
+		ASSERT_GT(CONNS, eqe.owner);
+		EXPECT_EQ(0, seen[eqe.owner]++);
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -22,6 +22,7 @@
 
 #define NOBODY		65534
 #define DEEP		4096	/* receives of a long queue */
+#define BUFFERS		512	/* buffers of an SRQ, which take 128 KiB */
 #define QUEUE_MEMORY	64	/* default of the parameter "queue_memory", in MiB */
 
 FIXTURE(memlock) {
@@ -186,7 +187,7 @@ static int srqs_until_refused(struct t_file *f, uint32_t pz, struct t_srq *srq)
 {
 	int n = 0, ret;
 
-	while (!(ret = t_srq(f, pz, DEEP, srq)) && n < 8)
+	while (!(ret = t_srq(f, pz, BUFFERS, srq)) && n < 16)
 		n++;
 	return ret == -ENOMEM ? n : 126;
 }
@@ -198,14 +199,13 @@ TEST_F(queues, of_srqs_are_charged_and_given_back)
 	int n;
 
 	ASSERT_EQ(0, set_queue_memory(0));
-	EXPECT_EQ(-ENOMEM, t_srq(&p->f, p->pz, DEEP, &srq));
-	/* An SRQ with DEEP buffers takes 1 MiB. */
-	ASSERT_EQ(0, set_queue_memory(4));
+	EXPECT_EQ(-ENOMEM, t_srq(&p->f, p->pz, BUFFERS, &srq));
+	ASSERT_EQ(0, set_queue_memory(1));
 	n = srqs_until_refused(&p->f, p->pz, &srq);
-	EXPECT_LE(3, n);
-	EXPECT_GE(4, n);
+	EXPECT_LE(7, n);
+	EXPECT_GE(8, n);
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
-	EXPECT_EQ(0, t_srq(&p->f, p->pz, DEEP, &srq));
+	EXPECT_EQ(0, t_srq(&p->f, p->pz, BUFFERS, &srq));
 }
 
 /* The real user of the process is 0.  It has the capability while its effective user is 0. */
@@ -215,17 +215,17 @@ TEST_F(queues, of_the_privileged_do_not_count_against_others_of_their_uid)
 	struct t_srq privileged, srq;
 	int n;
 
-	ASSERT_EQ(0, set_queue_memory(4));
+	ASSERT_EQ(0, set_queue_memory(1));
 	ASSERT_EQ(0, seteuid(0));
-	for (n = 0; n < 8; n++)
-		ASSERT_EQ(0, t_srq(&p->f, p->pz, DEEP, &privileged));
+	for (n = 0; n < 16; n++)
+		ASSERT_EQ(0, t_srq(&p->f, p->pz, BUFFERS, &privileged));
 	ASSERT_EQ(0, seteuid(NOBODY));
 	n = srqs_until_refused(&p->f, p->pz, &srq);
-	EXPECT_LE(3, n);
-	EXPECT_GE(4, n);
+	EXPECT_LE(7, n);
+	EXPECT_GE(8, n);
 	/* The free of an SRQ that was not charged does not reduce the charge of others. */
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, privileged.id));
-	EXPECT_EQ(-ENOMEM, t_srq(&p->f, p->pz, DEEP, &srq));
+	EXPECT_EQ(-ENOMEM, t_srq(&p->f, p->pz, BUFFERS, &srq));
 }
 
 /* The queues of a connection with DEEP receives take more than 1 MiB and less than 2 MiB. */
@@ -249,7 +249,7 @@ TEST_F_TIMEOUT(queues, of_connections_are_charged_and_given_back, 120)
 	EXPECT_GT(T_WAIT_MS / 100, i);
 }
 
-/* Become @uid, and make SRQs until ENOMEM.  Returns their number; a number above 8 is an error. */
+/* Become @uid, and make SRQs until ENOMEM.  Returns their number; a number above 16 is an error. */
 static int srqs_of(uid_t uid)
 {
 	struct t_srq srq;
@@ -304,7 +304,7 @@ static int second_uid(int ready, int go)
 	kill(second, SIGKILL);
 	if (waitpid(first, NULL, 0) != first || waitpid(second, NULL, 0) != second)
 		return 2;
-	if (a < 3 || a > 4 || b)
+	if (a < 7 || a > 8 || b)
 		return 100 + b;
 	/* The SRQs may be freed a moment after the end of the process. */
 	for (i = 0; i < T_WAIT_MS / 100; i++) {
@@ -326,7 +326,7 @@ TEST_F_TIMEOUT(queues, of_all_uids_of_a_user_namespace_are_charged_to_its_creato
 	struct stat dev;
 	pid_t pid;
 
-	ASSERT_EQ(0, set_queue_memory(4));
+	ASSERT_EQ(0, set_queue_memory(1));
 	ASSERT_EQ(0, seteuid(0));
 	ASSERT_EQ(0, stat("/dev/dat", &dev) || chmod("/dev/dat", 0666));
 	ASSERT_EQ(0, pipe(ready) || pipe(go));
@@ -370,7 +370,7 @@ static int uring_with_buffer(size_t bytes)
 /* The kernel counts these buffers for each user, too. */
 TEST_F(queues, and_buffers_of_io_uring_do_not_count_against_each_other)
 {
-	struct rlimit lim = { 4 << 20, 4 << 20 };
+	struct rlimit lim = { 1 << 20, 1 << 20 };
 	struct t_pair *p = &self->p;
 	struct t_srq srq = { 0 };
 	int n, fd;
@@ -381,15 +381,15 @@ TEST_F(queues, and_buffers_of_io_uring_do_not_count_against_each_other)
 	/* Other programs of this real user have no queues and no io_uring. */
 	ASSERT_EQ(0, setresuid(NOBODY - 1, NOBODY, 0));
 	n = srqs_until_refused(&p->f, p->pz, &srq);
-	EXPECT_LE(3, n);
-	EXPECT_GE(4, n);
+	EXPECT_LE(7, n);
+	EXPECT_GE(8, n);
 	/* A kernel may lack io_uring, or an administrator disable it. */
-	fd = uring_with_buffer(3 << 20);
+	fd = uring_with_buffer(3 << 18);
 	if (fd < 0 && fd != -ENOMEM)
 		SKIP(return, "no io_uring");
 	EXPECT_LE(0, fd);
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_SRQ, srq.id));
-	EXPECT_EQ(0, t_srq(&p->f, p->pz, DEEP, &srq));
+	EXPECT_EQ(0, t_srq(&p->f, p->pz, BUFFERS, &srq));
 	close(fd);
 }
 

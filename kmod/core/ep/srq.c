@@ -52,6 +52,22 @@ int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov)
 	return 0;
 }
 
+/*
+ * Returns how many buffers may be at the device.  A buffer counts until its completion is taken, so
+ * the CQ of each EP needs room for this number of completions, not for the whole ring.  The other
+ * buffers wait in the ring, and each completion moves a buffer to the device.
+ *
+ * If the device has no buffer at the moment, the sender waits and tries again.  With iWARP, the
+ * message would end the connection, so as many buffers as possible are at the device.
+ */
+static u32 srq_window(const struct dat_ia *ia, u32 entries)
+{
+	const struct dat_limits *limits = &ia->dev->limits;
+	u32 window = min3(entries, limits->max_srq_dto, limits->max_recvs);
+
+	return ia->iwarp ? window : min_t(u32, window, DAT_SRQ_WINDOW);
+}
+
 static int srq_alloc_slots(struct dat_srq *srq, u32 window)
 {
 	u32 i;
@@ -79,7 +95,6 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 window)
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data)
 {
-	const struct dat_limits *limits = &pz->obj.ia->dev->limits;
 	u32 entries = roundup_pow_of_two(max_recv);
 	struct dat_srq *srq;
 	int ret;
@@ -101,7 +116,7 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 		goto err_abort;
 	dat_queue_init(&srq->q, &srq->obj, entries);
 	dat_epring_bind(&srq->ring, NULL, &srq->q);
-	ret = srq_alloc_slots(srq, min3(entries, limits->max_srq_dto, limits->max_recvs));
+	ret = srq_alloc_slots(srq, srq_window(pz->obj.ia, entries));
 	if (ret)
 		goto err_abort;
 	if (!pz->obj.ia->face->kernel)
@@ -511,8 +526,8 @@ static void srq_show(struct seq_file *m, struct dat_obj *obj)
 	seq_printf(m, " state=%s rq_entries=%u rq_head=%u rq_done=%u bad=%llu armed=%u users=%d",
 		   srq->q.broken ? "ERROR" : "OPERATIONAL", srq->q.entries, srq->q.head,
 		   srq->q.done, srq->q.bad, srq->q.armed, atomic_read(&obj->users));
-	seq_printf(m, " receives=%llu kicks=%llu malformed=%llu", srq->q.posts, srq->q.kicks,
-		   srq->q.bad);
+	seq_printf(m, " window=%u receives=%llu kicks=%llu malformed=%llu", srq->window,
+		   srq->q.posts, srq->q.kicks, srq->q.bad);
 	spin_unlock_bh(&srq->lock);
 }
 

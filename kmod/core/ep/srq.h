@@ -9,6 +9,12 @@
 
 struct dat_pz;
 
+/*
+ * Largest number of buffers of an SRQ at a device, unless the device is iWARP.  A CQ of 1,024
+ * entries, one of which stays free, also holds the completions of 128 requests.
+ */
+#define DAT_SRQ_WINDOW		(1023 - 128)
+
 /* Shared receive queue; its users are EPs. */
 struct dat_srq {
 	struct dat_obj		obj;

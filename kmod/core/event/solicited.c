@@ -25,23 +25,26 @@
 #include "core/ep/ep.h"
 #include "core/event/evd.h"
 
-#define SOL_PERIOD	(HZ / 10)	/* period of sol_timer() */
+#define SOL_PERIOD	(HZ / 10)	/* period of sol_timer() while no receives complete */
 
 /*
- * Polls the receive CQ of a connection with an SRQ.  A timer runs in softirq, which is an RCU read
- * side, so the EP is not freed meanwhile.
+ * Polls the receive CQ of a connection with an SRQ, and polls again in the next jiffy if there were
+ * receives.  One poll takes only some of the completions, and the device gets only as many buffers.
+ *
+ * A timer runs in softirq, which is an RCU read side, so the EP is not freed meanwhile.
  */
 static void sol_timer(struct timer_list *timer)
 {
 	struct dat_conn *conn = container_of(timer, struct dat_conn, sol.timer);
 	struct dat_ep *ep = READ_ONCE(conn->ep);
+	int done;
 
 	if (!ep)
 		return;
 	spin_lock(&ep->lock);
 	if (conn->sol.link.round) {
-		conn->dev->ops->take_unsolicited(conn);
-		mod_timer(timer, jiffies + SOL_PERIOD);
+		done = conn->dev->ops->take_unsolicited(conn);
+		mod_timer(timer, jiffies + (done ? 1 : SOL_PERIOD));
 	}
 	spin_unlock(&ep->lock);
 }
