@@ -114,7 +114,7 @@ static inline int v0_change(int type, const char *addr)
 		.head = {
 			.nlmsg_len = NLMSG_LENGTH(sizeof(ask.msg)) + RTA_LENGTH(len),
 			.nlmsg_type = type,
-			.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
+			.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
 		},
 		.msg = {
 			.ifa_family = ipv6 ? AF_INET6 : AF_INET,
@@ -131,6 +131,8 @@ static inline int v0_change(int type, const char *addr)
 
 	if (inet_pton(ask.msg.ifa_family, addr, ask.addr) != 1)
 		return -EINVAL;
+	if (type == RTM_NEWADDR)
+		ask.head.nlmsg_flags |= NLM_F_CREATE | NLM_F_EXCL;
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	if (send(fd, &ask, ask.head.nlmsg_len, 0) > 0)
 		recv(fd, &answer, sizeof(answer), 0);
