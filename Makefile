@@ -62,10 +62,12 @@ kobj:
 modules: kobj
 	+$(Q)$(KMAKE) modules
 
-# Consumers of kDAPL, tests, a benchmark and an example, beside the module that they need.
+# Consumers of kDAPL, tests, a benchmark and an example, beside the module that they need, and the
+# mean device.
 ktest: modules
 	@mkdir -p $(KOBJ)/ktest
 	@ln -sf $(DAT_TOP)/selftests/kdapl/*.[ch] $(DAT_TOP)/selftests/kdapl/Kbuild \
+		$(addprefix $(DAT_TOP)/selftests/verbs/,mean.c mean_compat.h) \
 		$(DAT_TOP)/examples/kernel/*.c $(KOBJ)/ktest/
 	@find $(KOBJ)/ktest -xtype l -lname '$(DAT_TOP)/*' -delete
 	+$(Q)$(MAKE) --no-print-directory -C $(KDIR) M=$(KOBJ)/ktest DAT_TOP=$(DAT_TOP) \
