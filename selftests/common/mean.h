@@ -45,11 +45,13 @@ static inline void mean_unmap(void)
 /* Retries, because the last reference to a file may be dropped after close() has returned. */
 static inline int mean_unload_all(void)
 {
+	static const char loaded[] = "grep -qE '^dat(_rsm|_mean)? ' /proc/modules";
+	int i;
+
 	mean_unmap();
-	return system("for i in $(seq 50); do "
-		      "rmmod dat_rsm dat dat_mean 2>/dev/null; "
-		      "grep -q '^dat_rsm \\|^dat \\|^dat_mean ' /proc/modules || exit 0; sleep 0.1; "
-		      "done; exit 1") ? -1 : 0;
+	for (i = 0; i < 50 && !system(loaded); i++)
+		system("rmmod dat_rsm dat dat_mean 2>/dev/null || sleep 0.1");
+	return system(loaded) ? 0 : -1;
 }
 
 static inline int mean_load_dat(void)
@@ -94,9 +96,9 @@ static inline int mean_unload(void)
 }
 
 /*
- * Makes the device mean: loads dat_mean.ko with @params, which are separated by blanks, and then the
- * modules of dat.  This process has closed its files of them.  Parameters of dat.ko and the cluster
- * key of RSM are lost.  With "driver=", dat.ko believes that the device has that driver.
+ * Makes the device mean: loads dat_mean.ko with @params, which are separated by blanks, and then
+ * the modules of dat.  This process has closed its files of them.  Parameters of dat.ko and the
+ * cluster key of RSM are lost.  With "driver=", dat.ko believes that the device has that driver.
  */
 static inline int mean_load(const char *params)
 {
@@ -111,6 +113,23 @@ static inline int mean_load(const char *params)
 		return -1;
 	/* dat.ko has read the driver, and rxe receives nothing while the device claims another. */
 	return mean_set("driver", "rxe");
+}
+
+/*
+ * The last test of a program, which the program defines last.  The tests before it need not unload
+ * the mean device, because mean_load() does.
+ */
+#define MEAN_END								\
+FIXTURE(mean_device) {								\
+	int unused;								\
+};										\
+FIXTURE_SETUP(mean_device) { }							\
+FIXTURE_TEARDOWN(mean_device) { }						\
+TEST_F_TIMEOUT(mean_device, is_gone, 60)					\
+{										\
+	if (mean_missing())							\
+		SKIP(return, mean_missing());					\
+	EXPECT_EQ(0, mean_unload());						\
 }
 
 #endif /* MEAN_H */

@@ -267,9 +267,15 @@ static int mean_destroy_cq(struct ib_cq *cq, struct ib_udata *udata)
 	struct mean_cq *mc = xa_load(&cqs, (unsigned long)cq);
 	int ret = real.destroy_cq(cq, udata);
 
-	if (!ret && mc)
-		cq_untrack(mc);
-	return ret;
+	if (ret || !mc)
+		return ret;
+	cq_untrack(mc);
+	/*
+	 * Before Linux 6.12, the tasklet of the CQ may still run, and reads the structure, which
+	 * ib_core frees.  dat.ko waits for that itself only if it knows that the device is rxe.
+	 */
+	msleep(200);
+	return 0;
 }
 
 static int mean_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc)
@@ -452,12 +458,15 @@ static struct ib_mr *mean_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u
 
 static struct ib_mr *mean_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {
-	/* rxe before Linux 6.3 needs a page more than the registration has. */
+	/*
+	 * Before Linux 6.3, rxe needs an entry more than the registration has.  dat.ko allows for
+	 * that entry only if it knows that the device is rxe.
+	 */
 	if (fast_reg_pages && max_num_sg > fast_reg_pages + 1) {
 		hit();
 		return ERR_PTR(-EINVAL);
 	}
-	return real.alloc_mr(pd, type, max_num_sg);
+	return real.alloc_mr(pd, type, max_num_sg + 1);
 }
 
 static int mean_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int n, unsigned int *offset)
@@ -559,8 +568,8 @@ static void mean_remove(struct ib_device *ibdev, void *data)
 }
 
 /*
- * Sets the driver that the devices claim to have.  rxe receives nothing while this is another one,
- * because rxe finds its devices by this number.  So set "rxe" when the consumer has read the number.
+ * Sets the driver that the devices claim to have.  rxe finds its devices by this number, and
+ * receives nothing while the number is another one.  So set "rxe" when the consumer has read it.
  */
 static int driver_set(const char *val, const struct kernel_param *kp)
 {
