@@ -76,6 +76,16 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define RXE_QUIRKS_BEFORE_6_3	0
 #endif
 
+/*
+ * cxgb4 of Linux 6.1 does not raise IB_EVENT_QP_LAST_WQE_REACHED, and cxgb4 of 6.12 does.  Other
+ * versions were not examined.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define CXGB4_QUIRKS_BEFORE_6_12	DAT_QUIRK_NO_LAST_WQE
+#else
+#define CXGB4_QUIRKS_BEFORE_6_12	0
+#endif
+
 /* Since Linux 6.13, EXPORT_SYMBOL_NS_GPL() takes the namespace as a string. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define DAT_NS(ns)	ns

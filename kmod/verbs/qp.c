@@ -22,6 +22,8 @@
 #define REQUEST_TIME	msecs_to_jiffies(20)
 /* Time limit for the device to report the last receive that a QP has taken from the SRQ. */
 #define LAST_WQE_TIME	HZ
+/* Time that a device with DAT_QUIRK_NO_LAST_WQE gets to flush such a receive. */
+#define FLUSH_TIME	msecs_to_jiffies(20)
 /* Longest time between two polls of a step. */
 #define MAX_DELAY	(HZ / 20UL)
 
@@ -340,12 +342,18 @@ static unsigned long drain(struct verbs_conn *vc)
  * cover such receives.  IB_EVENT_QP_LAST_WQE_REACHED says that the completions of all these
  * receives are in the CQ.  A QP that was never able to receive has taken no receives and reports no
  * event.
+ *
+ * Without the event, a wait of FLUSH_TIME makes it likely that the completions are in the CQ.  The
+ * completions should be taken before the QP is destroyed, because some drivers drop them then, or
+ * follow a pointer to the QP when such a completion is polled (qedr).  A buffer whose completion is
+ * lost counts as posted until the SRQ is freed.
  */
 static unsigned long await_last_wqe(struct verbs_conn *vc)
 {
-	if (!vc->conn.ep->srq || !may_have_received(vc) ||
-	    vc->conn.dev->quirks & DAT_QUIRK_NO_LAST_WQE)
+	if (!vc->conn.ep->srq || !may_have_received(vc))
 		return 0;
+	if (vc->conn.dev->quirks & DAT_QUIRK_NO_LAST_WQE)
+		return step_left(vc, FLUSH_TIME);
 	/* Pairs with the release in qp_event(): a poll of the CQ finds the completions. */
 	return smp_load_acquire(&vc->last_wqe) ? 0 : step_again(vc, LAST_WQE_TIME);
 }

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/* Devices that deviate from soft RoCE: the mean device, which dat.ko takes for that of a driver. */
+#define _GNU_SOURCE
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+#include "clock.h"
+#include "mean.h"
+
+#define MIB	(1UL << 20)
+#define LOCAL	(DAT_PRIV_LOCAL_READ | DAT_PRIV_LOCAL_WRITE)
+
+FIXTURE(quirks) {
+	struct t_pair p;
+	struct t_lmr mem[2];
+};
+
+FIXTURE_SETUP(quirks)
+{
+}
+
+FIXTURE_TEARDOWN(quirks)
+{
+	if (!mean_missing())
+		t_pair_close(&self->p);
+}
+
+/* A SKIP() in the fixture does not skip the tests of the fixture, so each test calls this macro. */
+#define MEAN(params) do {							\
+	if (mean_missing())							\
+		SKIP(return, mean_missing());					\
+	ASSERT_EQ(0, mean_load(params));					\
+} while (0)
+
+static void scribble(char *va, size_t len, unsigned int seed)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		va[i] = (char)((seed + i * 2654435761U) >> 16);
+}
+
+/* Send mem[0] to mem[1], which are of the same size.  Returns 0 or an error. */
+static int passes(FIXTURE_DATA(quirks) *self)
+{
+	struct t_lmr *from = &self->mem[0], *to = &self->mem[1];
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int i;
+
+	scribble(from->va, from->size, 7);
+	memset(to->va, 0, to->size);
+	if (t_recv(&p->ep[0].rq, 1, (uintptr_t)to->va, to->lkey, (uint32_t)to->size) ||
+	    t_send(&p->ep[1], 2, (uintptr_t)from->va, from->lkey, (uint32_t)from->size))
+		return -EIO;
+	for (i = 0; i < 2; i++) {
+		if (!t_event(&p->evd[i], T_WAIT_MS, &eqe))
+			return -ETIMEDOUT;
+		if (eqe.type != DAT_EV_DTO || eqe.status)
+			return -EIO;
+	}
+	return memcmp(from->va, to->va, to->size) ? -EILSEQ : 0;
+}
+
+static int connected(FIXTURE_DATA(quirks) *self)
+{
+	return t_pair_open(&self->p) || t_pair_connect(&self->p);
+}
+
+static int two_lmrs(FIXTURE_DATA(quirks) *self, size_t size)
+{
+	struct t_pair *p = &self->p;
+
+	return t_lmr(&p->f, p->pz, size, LOCAL, &self->mem[0]) ||
+	       t_lmr(&p->f, p->pz, size, LOCAL, &self->mem[1]);
+}
+
+TEST_F_TIMEOUT(quirks, a_driver_that_wants_a_udata_gets_an_empty_one, 120)
+{
+	MEAN("driver=hns user_mr=1");
+	ASSERT_EQ(0, connected(self));
+	/* It is not the limit of a registration by work request. */
+	EXPECT_LT(9 * MIB, self->p.f.info.max_lmr_size);
+	ASSERT_EQ(0, two_lmrs(self, MIB));
+	EXPECT_EQ(0, passes(self));
+	EXPECT_EQ(0, mean_hits());
+}
+
+TEST_F_TIMEOUT(quirks, a_driver_that_registers_no_user_memory_gets_work_requests, 120)
+{
+	MEAN("driver=irdma user_mr=2");
+	ASSERT_EQ(0, connected(self));
+	ASSERT_EQ(0, two_lmrs(self, MIB));
+	EXPECT_EQ(0, passes(self));
+	EXPECT_EQ(0, mean_hits());
+}
+
+TEST_F_TIMEOUT(quirks, memory_for_peers_is_as_long_as_one_work_request_registers, 120)
+{
+	struct t_file *f = &self->p.f;
+	uint32_t pz;
+
+	MEAN("driver=irdma user_mr=2 fast_reg_pages=16");
+	ASSERT_EQ(0, t_open(f));
+	ASSERT_EQ(0, t_pz(f, &pz));
+	EXPECT_EQ(15 * 4096, f->info.max_lmr_size);
+	EXPECT_EQ(0, t_lmr(f, pz, 15 * 4096, T_PRIV_ALL, &self->mem[0]));
+	EXPECT_EQ(-ENOMEM, t_lmr(f, pz, 17 * 4096, T_PRIV_ALL, &self->mem[1]));
+	EXPECT_EQ(0, t_lmr(f, pz, MIB, LOCAL, &self->mem[1]));
+	EXPECT_EQ(0, mean_hits());
+}
+
+/* The limits of the device say that it makes longer queues. */
+TEST_F_TIMEOUT(quirks, a_queue_pair_is_as_long_as_the_device_makes_it, 120)
+{
+	struct t_pair *p = &self->p;
+
+	MEAN("qp_depth=20");
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[1].id));
+	ASSERT_EQ(0, t_long_ep(&p->f, p->pz, &p->evd[1], 0, 1, 64, &p->ep[1]));
+	ASSERT_EQ(0, t_pair_connect(p));
+	EXPECT_LT(0, mean_hits());
+	ASSERT_EQ(0, two_lmrs(self, 4096));
+	EXPECT_EQ(0, passes(self));
+}
+
+/*
+ * LAST_WQE says that the completions of an SRQ's buffers are there.  Without it the end of the
+ * connection takes a second, unless the driver is known never to report it.
+ */
+FIXTURE(last_wqe) {
+	struct t_pair p;
+	struct t_srq srq;
+	struct t_ep in[2];
+	struct t_ep out[2];
+};
+
+FIXTURE_VARIANT(last_wqe) {
+	const char *params;
+	unsigned int least_ms;
+	unsigned int most_ms;
+};
+
+FIXTURE_VARIANT_ADD(last_wqe, is_never_reported) {
+	.params = "driver=qedr last_wqe=1", .most_ms = 800,
+};
+
+FIXTURE_VARIANT_ADD(last_wqe, is_lost) {
+	.params = "driver=mlx5 last_wqe=1", .least_ms = 900, .most_ms = 5000,
+};
+
+FIXTURE_VARIANT_ADD(last_wqe, is_early) {
+	.params = "driver=mlx5 last_wqe=2", .most_ms = 800,
+};
+
+FIXTURE_VARIANT_ADD(last_wqe, is_late) {
+	.params = "driver=mlx5 last_wqe=3 last_wqe_ms=300", .least_ms = 300, .most_ms = 900,
+};
+
+#define BUFFERS	16
+#define MSG	4096
+
+FIXTURE_SETUP(last_wqe)
+{
+	struct t_pair *p = &self->p;
+	unsigned int i;
+
+	MEAN(variant->params);
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_srq(&p->f, p->pz, BUFFERS, &self->srq));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], self->srq.id, 100 + i, &self->in[i]));
+		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], 0, 200 + i, &self->out[i]));
+	}
+	for (i = 0; i < BUFFERS; i++)
+		ASSERT_EQ(0, t_recv(&self->srq.rq, i, (uintptr_t)p->mem.va + i * MSG, p->mem.lkey,
+				    MSG));
+}
+
+FIXTURE_TEARDOWN(last_wqe)
+{
+	if (!mean_missing())
+		t_pair_close(&self->p);
+}
+
+static int event_is(struct t_evd *evd, uint32_t type, struct dat_eqe *eqe)
+{
+	return t_event(evd, T_WAIT_MS, eqe) && eqe->type == type ? 0 : -EPROTO;
+}
+
+static int connect_nth(FIXTURE_DATA(last_wqe) *self, int i)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	return t_connect(&p->f, &self->out[i], T_QUAL, NULL, 0) ||
+	       !t_event(&p->cr, T_WAIT_MS, &eqe) ||
+	       t_accept(&p->f, eqe.len, &self->in[i], NULL, 0) ||
+	       event_is(&p->evd[0], DAT_EV_ESTABLISHED, &eqe) ||
+	       event_is(&p->evd[1], DAT_EV_ESTABLISHED, &eqe);
+}
+
+/* Send @n messages over connection @i, one after the other. */
+static int carries(FIXTURE_DATA(last_wqe) *self, int i, unsigned int n)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+
+	while (n--) {
+		if (t_send(&self->out[i], n, (uintptr_t)p->mem.va, p->mem.lkey, MSG) ||
+		    event_is(&p->evd[1], DAT_EV_DTO, &eqe) || eqe.status ||
+		    event_is(&p->evd[0], DAT_EV_DTO, &eqe) || eqe.status)
+			return -EPROTO;
+	}
+	return 0;
+}
+
+TEST_F_TIMEOUT(last_wqe, buffers_outlive_the_connection, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	uint64_t began, ms;
+
+	if (mean_missing())
+		SKIP(return, mean_missing());
+	ASSERT_EQ(0, connect_nth(self, 0));
+	ASSERT_EQ(0, carries(self, 0, BUFFERS / 2));
+	began = now_ms();
+	ASSERT_EQ(0, t_disconnect(&p->f, &self->in[0], 0));
+	ASSERT_EQ(0, event_is(&p->evd[0], DAT_EV_DISCONNECTED, &eqe));
+	ms = now_ms() - began;
+	EXPECT_LE(variant->least_ms, ms);
+	EXPECT_GE(variant->most_ms, ms);
+	ASSERT_EQ(0, event_is(&p->evd[1], DAT_EV_DISCONNECTED, &eqe));
+	/* The other half is posted still. */
+	ASSERT_EQ(0, connect_nth(self, 1));
+	EXPECT_EQ(0, carries(self, 1, BUFFERS / 2));
+}
+
+MEAN_END
+
+TEST_HARNESS_MAIN
