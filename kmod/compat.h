@@ -76,6 +76,13 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define RXE_QUIRKS_BEFORE_6_3	0
 #endif
 
+/* Before Linux 7.3, bnxt_re sets the flags of remote reads and writes of each QP. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)
+#define BNXT_RE_QUIRKS_BEFORE_7_3	DAT_QUIRK_OPEN_ACCESS
+#else
+#define BNXT_RE_QUIRKS_BEFORE_7_3	0
+#endif
+
 /*
  * cxgb4 of Linux 6.1 does not raise IB_EVENT_QP_LAST_WQE_REACHED, and cxgb4 of 6.12 does.  Other
  * versions were not examined.

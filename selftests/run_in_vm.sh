@@ -139,6 +139,8 @@ set_cluster_key() {
 	local key=/tmp/cluster.key tool=$dir/../ulib/rsm-nodes
 	[ -e "$key" ] || "$tool" keygen "$key"
 	"$tool" key "$key"
+	# Soft iWARP cannot deny a peer access, so RSM exports on it only in a trusted network.
+	[ -e /sys/class/infiniband/rxe0 ] || "$tool" trust-network on
 }
 
 # A program that was killed may leave processes that keep its output open, so the loop below would

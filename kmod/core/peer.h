@@ -27,7 +27,7 @@ struct dat_path {
 /**
  * enum dat_ep_trait - traits of an endpoint that only RSM can request
  * @DAT_EP_PEER_WAITS: after the EP accepts a connection, the peer cannot access memory until
- *	dat_ep_allow_peer() is called
+ *	dat_ep_allow_peer() is called; no effect on a device with DAT_QUIRK_OPEN_ACCESS
  * @DAT_EP_STRANGER: the peer is not authenticated yet; until dat_ep_allow_peer() has succeeded, a
  *	teardown waits neither for a CM event that ends the handshake nor for the NAK of a request
  *	that the device has refused

@@ -42,6 +42,8 @@ union dat_send_wr;
  * @DAT_QUIRK_NO_SOLICITED: a CQ that is armed for solicited messages never notifies
  * @DAT_QUIRK_OPEN_INVALIDATE: a send with invalidate ends any registration that was made by work
  *	request, also one of another protection domain
+ * @DAT_QUIRK_OPEN_ACCESS: DAT_EP_PEER_WAITS has no effect, because the device ignores the access
+ *	flags of a QP, or cannot change the flags of a connected QP
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),
@@ -54,6 +56,7 @@ enum dat_quirk {
 	DAT_QUIRK_REPLAYS	= BIT(7),
 	DAT_QUIRK_NO_SOLICITED	= BIT(8),
 	DAT_QUIRK_OPEN_INVALIDATE = BIT(9),
+	DAT_QUIRK_OPEN_ACCESS	= BIT(10),
 };
 
 #define DAT_FW_SIZE	32

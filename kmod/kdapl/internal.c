@@ -56,6 +56,7 @@ DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out)
 	out->addr = kia->addr;
 	out->reads = min(limits->read_in, limits->read_out);
 	out->iwarp = kia->ia->iwarp;
+	out->open_access = kia->ia->dev->quirks & DAT_QUIRK_OPEN_ACCESS;
 	kdat_ia_done(kia);
 	return DAT_SUCCESS;
 }

@@ -37,11 +37,13 @@ struct kdat_adapter {
  * @reads: maximum number of RDMA reads that an endpoint may have in flight in each direction
  * @iwarp: flag: connections run over TCP, and an RDMA read discloses the rkey of its sink buffer to
  *	the peer
+ * @open_access: flag: DAT_EP_PEER_WAITS has no effect
  */
 struct kdat_ia_traits {
 	struct sockaddr_storage	addr;
 	u32			reads;
 	bool			iwarp;
+	bool			open_access;
 };
 
 /**

@@ -198,6 +198,7 @@ static DAT_RETURN ctlr_query(struct rsm_ctlr *ctlr)
 	ctlr->addr = traits.addr;
 	ctlr->reads = min(traits.reads, CTLR_READS);
 	ctlr->iwarp = traits.iwarp;
+	ctlr->open_access = traits.open_access;
 	/* With iWARP, the peer answers an RDMA read by an RDMA write. */
 	ctlr->read_priv = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	if (ctlr->iwarp)

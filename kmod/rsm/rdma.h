@@ -132,6 +132,7 @@ struct rsm_ctlr {
 	DAT_EVD_HANDLE		cr_evd;
 	DAT_PSP_HANDLE		psp;
 	bool			iwarp;
+	bool			open_access;	/* flag: a peer has access before its proof */
 	/* Privileges that the destination of an RDMA read needs. */
 	DAT_MEM_PRIV_FLAGS	read_priv;
 	u32			reads;		/* limit of RDMA reads in flight of an EP */
@@ -236,6 +237,7 @@ enum rsm_why {
 	RSM_WHY_ADDRESS,	/* the importer's node has another address at this adapter */
 	RSM_WHY_TRUST,		/* only one of the two nodes requires proofs */
 	RSM_WHY_NO_KEY,		/* this node has no valid key in a handshake with a peer */
+	RSM_WHY_OPEN_ACCESS,	/* the exporter's adapter cannot deny access before the proof */
 	RSM_WHY_KEY,		/* the peer's HMAC is wrong */
 	RSM_WHY_CONF,		/* the exporter answers with BAD_CONF */
 	RSM_WHY_SILENT,		/* no PROOF or GRANT has arrived in time */

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <net/sock.h>
 
+#include "lib/log.h"
 #include "rsm/rdma.h"
 
 /* Time limit for a peer to acknowledge a segment's new key. */
@@ -418,6 +419,16 @@ static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 	       !(g->flags & ~cpu_to_be16(RSM_GREETING_TRUSTS));
 }
 
+/*
+ * Checks whether a peer has to prove itself before it can access the memory of a segment on @ctlr.
+ * If the adapter cannot deny access before the proof, only a node that requires no proofs may
+ * export on it.  The administrator may change that setting at any time.
+ */
+static int serve_access_check(const struct rsm_ctlr *ctlr)
+{
+	return ctlr->open_access && !READ_ONCE(ctlr->node->trusts) ? -EKEYREJECTED : 0;
+}
+
 /* Reads the greeting of a request, and checks the request.  Fills in @asked except @lane. */
 static int serve_read(struct rsm_ctlr *ctlr, const DAT_CR_PARAM *param, struct rsm_asked *asked)
 {
@@ -437,6 +448,10 @@ static int serve_read(struct rsm_ctlr *ctlr, const DAT_CR_PARAM *param, struct r
 	if (!rsm_node_is_at(ctlr, peer->node, (struct sockaddr *)&peer->addr, &asked->known))
 		return -ENONET;
 	ret = rsm_auth_agree(ctlr->node, &asked->g, &asked->why);
+	if (ret)
+		return ret;
+	asked->why = RSM_WHY_OPEN_ACCESS;
+	ret = serve_access_check(ctlr);
 	if (!ret)
 		asked->why = RSM_WHY_REFUSED;
 	return ret;
@@ -557,11 +572,19 @@ int rsm_serve_open(struct rsm_export *exp, struct rsm_node *node, u32 ctlr)
 	ret = rsm_ctlr_get(node, ctlr, &exp->ctlr);
 	if (ret)
 		return ret;
+	ret = serve_access_check(exp->ctlr);
+	if (ret) {
+		dat_log("%s cannot deny a peer access before its proof: no exports, see rsm(7)",
+			exp->ctlr->name);
+		goto err_put;
+	}
 	rc = kdat_pz_create(exp->ctlr->ia, &exp->pz);
 	if (!rc)
 		return 0;
+	ret = rsm_dat_error(rc);
+err_put:
 	rsm_ctlr_put(exp->ctlr);
-	return rsm_dat_error(rc);
+	return ret;
 }
 
 /*

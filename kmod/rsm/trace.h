@@ -77,6 +77,7 @@
 	EM(RSM_WHY_ADDRESS, "its node has another address") \
 	EM(RSM_WHY_TRUST, "only one of the two nodes trusts the network") \
 	EM(RSM_WHY_NO_KEY, "this node has no valid cluster key") \
+	EM(RSM_WHY_OPEN_ACCESS, "this adapter cannot deny it access before its proof") \
 	EM(RSM_WHY_KEY, "the cluster keys differ") \
 	EM(RSM_WHY_CONF, "it refuses this node's cluster key or trust") \
 	EM(RSM_WHY_SILENT, "it is silent") \

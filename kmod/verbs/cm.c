@@ -469,7 +469,8 @@ static void cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr, int err)
 	id->event_handler = cm_handler;
 	if (cr->gone)
 		err = -EINVAL;
-	if (!err && conn->ep->traits & DAT_EP_PEER_WAITS)
+	if (!err && conn->ep->traits & DAT_EP_PEER_WAITS &&
+	    !(conn->dev->quirks & DAT_QUIRK_OPEN_ACCESS))
 		err = cm_accept_without_access(vc, &param);
 	else if (!err)
 		err = rdma_accept(id, &param);

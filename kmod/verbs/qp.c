@@ -50,8 +50,11 @@ int verbs_allow_peer(struct dat_conn *conn, bool write)
 	struct ib_qp_attr attr = {
 		.qp_access_flags = IB_ACCESS_REMOTE_READ | (write ? IB_ACCESS_REMOTE_WRITE : 0),
 	};
-	int ret = ib_modify_qp(vc->qp, &attr, IB_QP_ACCESS_FLAGS);
+	int ret = 0;
 
+	/* cm_accept_locked() has enabled the access already. */
+	if (!(conn->dev->quirks & DAT_QUIRK_OPEN_ACCESS))
+		ret = ib_modify_qp(vc->qp, &attr, IB_QP_ACCESS_FLAGS);
 	vc->peer_let = !ret;
 	return ret;
 }

@@ -37,8 +37,10 @@ static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_MLX5,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
 	{ RDMA_DRIVER_CXGB4,	VERBS_REG_DIRECT,
 				DAT_QUIRK_REG_PAGES | CXGB4_QUIRKS_BEFORE_6_12 },
-	{ RDMA_DRIVER_BNXT_RE,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
-	{ RDMA_DRIVER_OCRDMA,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
+	{ RDMA_DRIVER_BNXT_RE,	VERBS_REG_DIRECT,
+				DAT_QUIRK_REG_PAGES | BNXT_RE_QUIRKS_BEFORE_7_3 },
+	{ RDMA_DRIVER_OCRDMA,	VERBS_REG_DIRECT,
+				DAT_QUIRK_REG_PAGES | DAT_QUIRK_OPEN_ACCESS },
 	{ RDMA_DRIVER_VMW_PVRDMA, VERBS_REG_DIRECT },
 	{ RDMA_DRIVER_QEDR,	VERBS_REG_DIRECT,
 				DAT_QUIRK_REG_PAGES | DAT_QUIRK_NO_LAST_WQE },
@@ -47,15 +49,19 @@ static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_ERDMA,	VERBS_REG_DIRECT },
 	{ RDMA_DRIVER_HNS,	VERBS_REG_UDATA },
 	{ RDMA_DRIVER_IRDMA,	VERBS_REG_REQUEST,
-				DAT_QUIRK_REG_PAGES | DAT_QUIRK_NO_LAST_WQE },
+				DAT_QUIRK_REG_PAGES | DAT_QUIRK_NO_LAST_WQE |
+				DAT_QUIRK_OPEN_ACCESS },
 };
 
 /*
  * Description of all drivers that are not in drivers[].  The user memory function of such a driver
  * may read a udata that a kernel consumer does not have, or map other memory.  A registration by
- * work request is safe, because the work request is an interface for kernel consumers.
+ * work request is safe, because the work request is an interface for kernel consumers.  Whether
+ * such a driver enforces the access flags of a QP is unknown, so assume that it does not.
  */
-static const struct verbs_driver unknown_driver = { .reg = VERBS_REG_REQUEST };
+static const struct verbs_driver unknown_driver = {
+	.reg = VERBS_REG_REQUEST, .quirks = DAT_QUIRK_OPEN_ACCESS,
+};
 
 static int force_reg = -1;
 module_param_named(registration, force_reg, int, 0644);
@@ -99,6 +105,12 @@ void verbs_driver_set(struct verbs_dev *vdev, struct dat_dev *dev)
 	vdev->page_sizes = reg_page_sizes(vdev->ibdev, driver);
 	vdev->known = driver != &unknown_driver;
 	dev->quirks = driver->quirks;
+	/*
+	 * No driver changes the access flags of an iWARP connection: siw and erdma ignore the
+	 * flags, irdma only adds flags, cxgb4 refuses, and qedr does not tell its firmware.
+	 */
+	if (rdma_protocol_iwarp(vdev->ibdev, rdma_start_port(vdev->ibdev)))
+		dev->quirks |= DAT_QUIRK_OPEN_ACCESS;
 	if (!vdev->page_sizes)
 		limits->fast_reg_pages = 0;
 	if (vdev->reg != VERBS_REG_REQUEST || !limits->fast_reg_pages)

@@ -22,6 +22,7 @@ modprobe siw 2>/dev/null || [ -d /sys/module/siw ] || skip "this kernel has no s
 
 # shellcheck disable=SC2317 # called by the trap
 back() {
+	"$dir/../ulib/rsm-nodes" trust-network off
 	rdma link delete siw0
 	rdma link add rxe0 type rxe netdev v0
 	sleep 1
@@ -30,6 +31,8 @@ rdma link delete rxe0 || skip "rxe0 can't be taken away"
 trap back EXIT
 rdma link add siw0 type siw netdev v0 || skip "siw takes no v0"
 sleep 1
+# siw cannot deny a peer access, so RSM exports on siw0 only in a trusted network.
+"$dir/../ulib/rsm-nodes" trust-network on
 # RSM gives siw0 a controller number of its own, so look up the name of the controller.
 RSM_CTLR=$("$dir/../ulib/rsm-nodes" status | grep -o 'rdma[0-9]*' | head -n 1)
 export RSM_CTLR

@@ -84,8 +84,15 @@ static int rsm_errno(int err)
 	}
 }
 
-void rsm_explain_key(void)
+void rsm_explain_conf(const struct rsm_ctx *ctx)
 {
+	struct dat_rsm_nodes arg = { .size = sizeof(arg) };
+
+	if (!rsm_call(ctx, DAT_IOC_RSM_NODES, &arg) && arg.state) {
+		du_log(DU_LOG_ERROR,
+		       "the nodes have different cluster keys, or only one trusts the network, or the exporter's adapter cannot deny a peer access before its proof: the kernel's log says which; see Trust in rsm(7)");
+		return;
+	}
 	du_log(DU_LOG_ERROR,
 	       "RSM uses adapters among nodes with the same cluster key, which this one does not have: 'rsm-nodes keygen' makes a key, once for all nodes, and 'rsm-nodes key' loads it; see rsm-nodes(8)");
 }

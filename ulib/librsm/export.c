@@ -34,7 +34,7 @@ static int export_make(struct rsm_ctlr *ctlr, struct rsm_export *exp, void *vadd
 	if (!ret)
 		ret = rsm_call(ctx, DAT_IOC_RSM_EXPORT, &arg);
 	if (ret == RSMERR_BAD_CONF)
-		rsm_explain_key();
+		rsm_explain_conf(ctx);
 	if (ret == RSMERR_INSUFFICIENT_MEM)
 		du_explain_memlock(length);
 	if (ret == RSMERR_BAD_ADDR || ret == RSMERR_PERM_DENIED)

@@ -47,7 +47,7 @@ static int import_make(struct rsm_ctlr *ctlr, struct rsm_import *imp, rsm_node_i
 	if (!ret)
 		ret = rsm_call(ctx, DAT_IOC_RSM_CONNECT, &arg);
 	if (ret == RSMERR_BAD_CONF)
-		rsm_explain_key();
+		rsm_explain_conf(ctx);
 	if (ret == RSMERR_INSUFFICIENT_MEM && ctlr->id != DAT_RSM_LOOPBACK)
 		du_explain_queue_memory();
 	if (!ret)

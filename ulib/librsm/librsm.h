@@ -202,8 +202,8 @@ static inline int rsm_ctx_closed(const struct rsm_ctx *ctx)
 	return du_file_check(&ctx->file);
 }
 
-/* Log how an administrator loads a cluster key.  Called after RSMERR_BAD_CONF from an adapter. */
-void rsm_explain_key(void);
+/* Log what an administrator has to do after RSMERR_BAD_CONF from an adapter. */
+void rsm_explain_conf(const struct rsm_ctx *ctx);
 
 /* ctlr.c */
 

@@ -277,11 +277,12 @@ struct dat_rsm_ctlr {
  * struct dat_rsm_export - make memory of the caller a segment
  * @size: size of this structure, in bytes
  * @err: out: CTLR_NOT_PRESENT; BAD_CONF @ctlr is an adapter, and this node neither has a cluster
- *	key nor trusts its peers (see struct dat_rsm_nodes); BAD_ADDR the memory is not mapped;
- *	BAD_LENGTH @length is 0 or over 1 TiB; BAD_ALIGNMENT @addr or @length is not a multiple of
- *	the page size; PERM_DENIED the memory is not writable; NO_MEM no memory, or the segment
- *	would exceed RLIMIT_MEMLOCK or the host's limit on exported memory; NO_RESOURCES too many
- *	segments
+ *	key nor trusts its peers (see struct dat_rsm_nodes), or the node does not trust its peers
+ *	and @ctlr cannot deny a peer access before the peer's proof; BAD_ADDR the memory is not
+ *	mapped; BAD_LENGTH @length is 0 or over 1 TiB; BAD_ALIGNMENT @addr or @length is not a
+ *	multiple of the page size; PERM_DENIED the memory is not writable; NO_MEM no memory, or the
+ *	segment would exceed RLIMIT_MEMLOCK or the host's limit on exported memory; NO_RESOURCES too
+ *	many segments
  * @ctlr: number of the controller
  * @flags: DAT_RSM_REBINDABLE, DAT_RSM_DONT_WAIT, DAT_RSM_LOCK_OPS
  * @addr: address of the first byte
@@ -395,7 +396,8 @@ struct dat_rsm_unpublish {
  *	NOT_PUBLISHED; NOT_PUBLISHED_TO_NODE; PERM_DENIED; UNREACHABLE; NO_MEM; NO_RESOURCES too
  *	many imports, or the exporter had no place for the request for at least ten seconds;
  *	INTERRUPTED by a fatal signal; BAD_CONF @ctlr is an adapter, and this node and @node do not
- *	have the same cluster key
+ *	have the same cluster key, or @node does not export on its adapter any more (see struct
+ *	dat_rsm_export)
  * @ctlr: number of the controller
  * @node: id of the node that exports the segment
  * @segid: segment id
