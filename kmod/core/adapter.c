@@ -261,9 +261,10 @@ static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 }
 
 /*
- * Sets @best to the address of a locked IA for which addr_rank() is highest.  @family: AF_UNSPEC,
- * or the family that the address must have.  If the IA has no such address at present, sets the
- * family of @best to AF_UNSPEC and fails with -ENETUNREACH.
+ * Sets @best to the address of an IA for which addr_rank() is highest.  @family: AF_UNSPEC, or the
+ * family that the address must have.  The caller has locked the IA or is counted in ia->pinning.
+ * If the IA has no such address at present, sets the family of @best to AF_UNSPEC and fails with
+ * -ENETUNREACH.
  */
 int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *best)
 {

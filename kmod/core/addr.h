@@ -54,9 +54,10 @@ static inline bool dat_addr_same(const struct sockaddr_storage *a, const struct 
 }
 
 /*
- * Finds the next address of the port of a locked IA.  @nr: 0 in the first call; updated for the
- * next call.  @only: address to look for; family AF_UNSPEC: each address.  May find an address
- * several times.  Returns false if there is no further address.
+ * Finds the next address of the port of an IA.  @nr: 0 in the first call; updated for the next
+ * call.  @only: address to look for; family AF_UNSPEC: each address.  The caller has locked the IA
+ * or is counted in ia->pinning.  May find an address several times.  Returns false if there is no
+ * further address.
  */
 static inline bool dat_dev_next_addr(const struct dat_ia *ia, const struct sockaddr_storage *only,
 				     u32 *nr, struct sockaddr_storage *ss)

@@ -49,8 +49,8 @@ struct dat_sink {
  * @unpublish: keep lookups from finding the object by its handle
  * @release: free obj->priv of a published object that is being freed
  * @unreserve: end the reservation of an EP that the caller has removed from dat_cr.ep: call
- *	dat_obj_unuse(), and free an EP that the face has made; may sleep; ia->sem held; optional
- *	for a face that never sets dat_cr.ep
+ *	dat_obj_unuse(), and free an EP that the face has made; may sleep; ia->sem held, except in
+ *	dat_cr_create(); optional for a face that never sets dat_cr.ep
  */
 struct dat_face {
 	const struct dat_sink		*sink;

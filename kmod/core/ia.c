@@ -274,6 +274,8 @@ void dat_ia_pin_end(struct dat_ia *ia)
  */
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd)
 {
+	lockdep_assert_held(&ia->sem);
+
 	spin_lock_bh(&evd->lock);
 	if (!dat_obj_dying(&evd->obj) && !cmpxchg(&ia->async_evd, NULL, evd))
 		kref_get(&evd->obj.ref);

@@ -164,6 +164,7 @@ static DAT_RETURN dup_target(struct dat_ia *ia, DAT_EP_HANDLE handle,
 	struct dat_ep *dup = kdat_get_in(ia, handle, DAT_HANDLE_TYPE_EP);
 	DAT_RETURN rc = DAT_SUCCESS;
 
+	lockdep_assert_held(&ia->sem);
 	if (IS_ERR(dup))
 		return KDAT_BAD(EP);
 	spin_lock_bh(&dup->lock);

@@ -14,7 +14,7 @@ static DEFINE_MUTEX(cr_make_lock);
 /*
  * Ends the reservation of an EP that the caller has taken from cr->ep by xchg().  Gives the EP of
  * an RSP back to the consumer, or frees an EP that cr_make_ep() has made.  Context: may sleep;
- * ia->sem held.
+ * ia->sem held, except in dat_cr_create(), whose caller keeps the IA from being closed.
  */
 void kdat_cr_unreserve(struct dat_ep *ep)
 {
@@ -199,6 +199,7 @@ void kdat_cr_drop(struct dat_ia *ia, u32 id)
 {
 	struct dat_cr *cr = dat_obj_get(ia, DAT_OBJ_CR, id);
 
+	lockdep_assert_held(&ia->sem);
 	if (IS_ERR(cr))
 		return;
 	dat_obj_free(&cr->obj);

@@ -160,6 +160,7 @@ struct dat_ep *kdat_ep_tentative(struct dat_ia *ia)
 	struct dat_ep *ep;
 	int ret;
 
+	lockdep_assert_held(&ia->sem);
 	kdat_attr_default(ia, &attr);
 	kdat_attr_complete(ia, &attr);
 	ep = ep_new(ia, &none, &attr, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);

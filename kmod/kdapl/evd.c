@@ -26,6 +26,7 @@ struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY pol
 	struct kdat_evd *kevd = kzalloc(sizeof(*kevd), GFP_KERNEL);
 	struct dat_evd *evd;
 
+	lockdep_assert_held(&ia->sem);
 	if (!kevd)
 		return ERR_PTR(-ENOMEM);
 	kevd->flags = flags;
@@ -283,6 +284,7 @@ static void evd_drop_requests(struct dat_evd *evd)
 	struct dat_eqe eqe;
 	bool got;
 
+	lockdep_assert_held(&ia->sem);
 	do {
 		spin_lock_bh(&evd->lock);
 		got = kdat_evring_pop(&evd->ring, &eqe);

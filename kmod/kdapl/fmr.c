@@ -146,6 +146,7 @@ static DAT_RETURN kfmr_post(struct dat_ep *ep, void *arg)
 	struct fmr_request *f = arg;
 	DAT_RETURN rc;
 
+	lockdep_assert_held(&ep->lock);
 	dat_fmr_queue(f->lmr, ep);
 	rc = fmr_post(ep, f);
 	if (rc != DAT_SUCCESS)
@@ -240,6 +241,7 @@ static DAT_RETURN invalidate(struct dat_ep *ep, void *arg)
 	DAT_RETURN rc;
 	int ret;
 
+	lockdep_assert_held(&ep->lock);
 	if (!obj || obj->ia != ep->obj.ia)
 		return KDAT_BAD(LMR);
 	lmr = to_dat_lmr(obj);

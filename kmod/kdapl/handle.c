@@ -108,6 +108,8 @@ static struct dat_obj __rcu **cache_slot(const struct dat_obj *obj)
 
 static void face_publish(struct dat_obj *obj)
 {
+	lockdep_assert_held(&obj->ia->objs.xa_lock);
+
 	if (is_cached(obj))
 		rcu_assign_pointer(*cache_slot(obj), obj);
 }
@@ -324,6 +326,7 @@ void *kdat_get_in(struct dat_ia *ia, DAT_HANDLE handle, DAT_HANDLE_TYPE kind)
 {
 	struct dat_obj *obj;
 
+	lockdep_assert_held(&ia->sem);
 	rcu_read_lock();
 	obj = kdat_find(handle, kind);
 	if (obj && (obj->ia != ia || !kref_get_unless_zero(&obj->ref)))

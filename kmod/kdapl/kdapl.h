@@ -415,6 +415,7 @@ static __always_inline void kdat_fill_wr(struct dat_ep *ep, u8 op, u64 cookie, u
 {
 	struct dat_wr *wr = &ep->wr;
 
+	lockdep_assert_held(&ep->lock);
 	wr->op = op;
 	wr->flags = dat_flags_with_op(op, flags & DAT_SQE_FLAGS_ALL);
 	wr->num_sge = 0;

@@ -53,10 +53,12 @@ DAT_RETURN kdat_post_wr(struct dat_ep *ep, u64 limit)
 
 /*
  * Returns true if @flags has a bit that is not in @allowed, or has UNSIGNALLED although the
- * attributes of the EP do not allow UNSIGNALLED.
+ * attributes of the EP do not allow UNSIGNALLED.  ep->lock is held.
  */
 bool kdat_request_flags_bad(const struct dat_ep *ep, u32 flags, u32 allowed)
 {
+	lockdep_assert_held(&ep->lock);
+
 	if (!(kdat_ep_of(ep)->attr.request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
 		allowed &= ~DAT_COMPLETION_UNSIGNALLED_FLAG;
 	return flags & ~allowed;

@@ -125,6 +125,8 @@ const struct dat_queue_ops kdat_rq_ops = {
 
 static u32 kevring_count(struct dat_evd *evd)
 {
+	lockdep_assert_held(&evd->lock);
+
 	return kdat_evring_count(&evd->ring);
 }
 
@@ -139,6 +141,8 @@ const struct dat_sink kdat_sink = {
 /* Takes the oldest event.  Returns false if the ring is empty.  evd->lock is held. */
 bool kdat_evring_pop(struct dat_evring *r, struct dat_eqe *eqe)
 {
+	lockdep_assert_held(&container_of(r, struct dat_evd, ring)->lock);
+
 	if (!kdat_evring_count(r))
 		return false;
 	*eqe = *dat_evring_at(r, r->head);
@@ -156,5 +160,6 @@ void *kdat_ring_pd(const struct dat_epring *r, u32 len)
 {
 	struct dat_status *status = r->status.va;
 
+	lockdep_assert_held(&container_of(r, struct dat_ep, ring)->lock);
 	return status->pd_len == len ? status->pd : NULL;
 }

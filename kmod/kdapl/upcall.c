@@ -235,6 +235,7 @@ static bool upcall_left(const struct dat_upcall *u)
 {
 	struct dat_evd *evd = u->evd;
 
+	lockdep_assert_held(&evd->lock);
 	if (evd->dead || u->ending || u->queued || u->running > upcall_limit(u))
 		return false;
 	return kdat_evring_count(&evd->ring) &&

@@ -74,6 +74,7 @@ static const struct user_key_payload *key_payload(const struct key *key)
 {
 	const struct user_key_payload *payload = user_key_payload_locked(key);
 
+	lockdep_assert_held(&key->sem);
 	return payload && payload->datalen >= RSM_KEY_MIN ? payload : NULL;
 }
 
@@ -191,6 +192,7 @@ bool rsm_auth_link(struct rsm_conn *conn)
 	struct rsm_transcript *t = &conn->transcript;
 	struct dat_path path;
 
+	lockdep_assert_held(&conn->end_lock);
 	if (kdat_ep_path(conn->ep, &path) != DAT_SUCCESS)
 		return false;
 	if (!conn->ops->importer) {
@@ -279,8 +281,10 @@ void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm)
 void rsm_auth_prove(struct rsm_conn *conn)
 {
 	struct rsm_proof *p = &conn->transcript.proof;
-	int ret = auth_sign(conn, true, p->mac);
+	int ret;
 
+	lockdep_assert_held(&conn->end_lock);
+	ret = auth_sign(conn, true, p->mac);
 	if (ret) {
 		rsm_conn_lost(conn, auth_why(ret), auth_error(ret));
 		return;
@@ -422,6 +426,7 @@ bool rsm_auth_receive(struct rsm_conn *conn, const void *msg, u32 len)
 {
 	const struct rsm_owner_grant *og = msg;
 
+	lockdep_assert_held(&conn->end_lock);
 	if (!auth_valid(conn, msg, len)) {
 		if (conn->ops->importer)
 			rsm_conn_lost(conn, RSM_WHY_MESSAGE, -ECONNABORTED);

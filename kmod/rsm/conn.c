@@ -378,6 +378,8 @@ void rsm_conn_up(struct rsm_conn *conn)
 /* Starts the second half of the handshake once the transport is connected.  end_lock is held. */
 static void conn_link(struct rsm_conn *conn)
 {
+	lockdep_assert_held(&conn->end_lock);
+
 	WRITE_ONCE(conn->answered, true);
 	if (!rsm_auth_link(conn)) {
 		rsm_conn_lost(conn, RSM_WHY_LEFT, -ECONNABORTED);

@@ -12,6 +12,8 @@
 
 static void obj_set_pending(struct rsm_obj *obj, u32 pending)
 {
+	lockdep_assert_held(&obj->lock);
+
 	obj->pending = pending;
 	if (obj->slot)
 		WRITE_ONCE(obj->slot->pending, pending);

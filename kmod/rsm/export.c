@@ -306,6 +306,8 @@ static int segid_reserve(struct rsm_node *node, u32 *segid)
 
 static void export_set_acl(struct rsm_export *exp, struct dat_rsm_access *acl, u32 count)
 {
+	lockdep_assert_held(&exp->obj.ctx->node->lock);
+
 	kfree(exp->acl);
 	exp->acl = acl;
 	exp->acl_count = count;
@@ -343,6 +345,8 @@ static bool export_published(const struct rsm_export *exp)
 
 static int export_republish_locked(struct rsm_export *exp)
 {
+	lockdep_assert_held(&exp->obj.ctx->node->lock);
+
 	if (exp->obj.stopped)
 		return -EBADF;
 	return export_published(exp) ? 0 : -ENOENT;

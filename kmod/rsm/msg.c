@@ -283,6 +283,7 @@ static bool msg_process(struct rsm_conn *conn, const struct rsm_received *r)
 	struct rsm_msg msg;
 	bool posted;
 
+	lockdep_assert_held(&conn->end_lock);
 	if (READ_ONCE(conn->result) || r->len == sizeof(struct rsm_proof))
 		return msg_process_handshake(conn, r);
 	if (!msg_read(conn, r, &msg))

@@ -25,6 +25,7 @@ static void remote_events(struct rsm_conn *conn, bool single, u32 events)
 {
 	struct rsm_import *imp = conn->owner;
 
+	lockdep_assert_held(&conn->end_lock);
 	if (single)
 		rsm_event_add(&imp->obj, false);
 	rsm_event_add_many(&imp->obj, events);
@@ -34,6 +35,7 @@ static void remote_lost(struct rsm_conn *conn)
 {
 	struct rsm_import *imp = conn->owner;
 
+	lockdep_assert_held(&conn->end_lock);
 	/* Do not cut the import after a failed handshake, because remote_ask() may try again. */
 	if (!READ_ONCE(conn->result))
 		rsm_obj_cut(&imp->obj);

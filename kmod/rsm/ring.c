@@ -250,6 +250,8 @@ static bool ring_has_work(const struct rsm_ring *r)
  */
 bool rsm_ring_poll(struct rsm_ring *ring)
 {
+	lockdep_assert_held(&ring->imp->obj.ctx->rings_lock);
+
 	if (READ_ONCE(ring->dead) || !ring_has_work(ring))
 		return false;
 	rsm_ring_pump(ring);

@@ -102,6 +102,7 @@ static void serve_events(struct rsm_conn *conn, bool single, u32 events)
 {
 	struct rsm_export *exp = conn->owner;
 
+	lockdep_assert_held(&conn->end_lock);
 	if (single)
 		rsm_event_add(&exp->obj, false);
 	rsm_event_add_many(&exp->obj, events);
@@ -210,8 +211,10 @@ static int serve_grant(struct rsm_conn *conn)
 static bool serve_proven(struct rsm_conn *conn)
 {
 	bool write = be32_to_cpu(conn->transcript.greeting.perm) & DAT_RSM_WRITE;
-	int ret = serve_grant(conn);
+	int ret;
 
+	lockdep_assert_held(&conn->end_lock);
+	ret = serve_grant(conn);
 	conn->transcript.grant.err = rsm_error_to_wire(ret);
 	return ret || kdat_ep_allow_peer(conn->ep, write) == DAT_SUCCESS;
 }

@@ -184,6 +184,8 @@ int dat_file_add_bells(struct dat_file *file, struct dat_obj *obj)
 
 static void file_del_bell(struct dat_file *file, struct dat_queue *q)
 {
+	lockdep_assert_held(&file->lock);
+
 	if (q->bell != DAT_NO_BELL)
 		xa_erase(&file->bells, q->bell);
 	/* WRITE_ONCE(), because the call that creates the object may still read q->bell. */

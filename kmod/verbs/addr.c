@@ -421,6 +421,7 @@ int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
 	struct sockaddr_storage of_route;
 	u32 nr = 0;
 
+	lockdep_assert_held(&ia->sem);
 	if (!source_of_route(ia->net, dst, &of_route))
 		while (dat_dev_next_addr(ia, &ia->addr, &nr, src))
 			if (dat_addr_same(src, &of_route))

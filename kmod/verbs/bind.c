@@ -119,6 +119,7 @@ static void bind_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct verbs_conn *vc = cq->cq_context;
 
+	lockdep_assert_held(&vc->conn.ep->lock);
 	/* A flush means that the connection is closing.  The teardown completes the bind. */
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		dat_conn_bind_done(&vc->conn, wc->status != IB_WC_SUCCESS);
@@ -137,6 +138,7 @@ int verbs_bind_start(struct dat_conn *conn, struct dat_binding *b)
 	};
 	int ret;
 
+	lockdep_assert_held(&conn->ep->lock);
 	if (!vb->queued)
 		return 0;
 	reg.key = vb->mr->rkey;

@@ -281,6 +281,8 @@ int verbs_take(struct dat_conn *conn)
 
 void verbs_rearm(struct dat_conn *conn)
 {
+	lockdep_assert_held(&conn->ep->lock);
+
 	irq_poll_sched(&to_verbs_conn(conn)->iop);
 }
 

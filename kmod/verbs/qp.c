@@ -32,6 +32,7 @@ void verbs_path(struct dat_conn *conn, struct dat_path *path)
 	struct verbs_conn *vc = to_verbs_conn(conn);
 	const struct rdma_route *route = &vc->id->route;
 
+	lockdep_assert_held(&conn->ep->lock);
 	memset(path, 0, sizeof(*path));
 	if (rdma_protocol_iwarp(vc->id->device, vc->id->port_num)) {
 		rdma_ip2gid((struct sockaddr *)&route->addr.src_addr, &path->local);
@@ -467,6 +468,8 @@ void verbs_conn_init(struct dat_conn *conn)
 
 int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
+	lockdep_assert_held(&conn->ep->lock);
+
 	if (unlikely(conn->unordered))
 		verbs_order_sends(wr);
 	return ib_post_send(to_verbs_conn(conn)->qp, wr, bad);
@@ -474,5 +477,7 @@ int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct i
 
 int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr)
 {
+	lockdep_assert_held(&conn->ep->lock);
+
 	return ib_post_recv(to_verbs_conn(conn)->qp, wr, NULL);
 }

@@ -23,6 +23,7 @@ int verbs_recv_take(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
+	lockdep_assert_held(&conn->ep->lock);
 	return vc->recv_cq ? verbs_poll(vc, vc->recv_cq, VERBS_CQ_BUDGET) : 0;
 }
 
@@ -48,6 +49,7 @@ static bool recv_answer(struct verbs_conn *vc)
 	struct dat_conn *conn = &vc->conn;
 	int done;
 
+	lockdep_assert_held(&conn->ep->lock);
 	recv_arm(vc);
 	done = verbs_recv_take(conn);
 	dat_solicited_notify(conn);

@@ -41,5 +41,7 @@ void verbs_srq_exit(struct dat_srq *srq)
 
 int verbs_srq_post(struct dat_srq *srq, const struct ib_recv_wr *wr)
 {
+	lockdep_assert_held(&srq->lock);
+
 	return ib_post_srq_recv(to_verbs_srq(srq)->srq, wr, NULL);
 }

@@ -17,6 +17,8 @@
  */
 void dat_conn_bind_done(struct dat_conn *conn, bool failed)
 {
+	lockdep_assert_held(&conn->ep->lock);
+
 	/* If the connection is closing, its teardown completes the bind as flushed. */
 	if (dat_conn_is_closing(conn))
 		return;

@@ -70,6 +70,8 @@ static void conn_set_state(struct dat_conn *conn, enum dat_conn_state state)
  */
 static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 event)
 {
+	lockdep_assert_held(&conn->ep->lock);
+
 	if (dat_conn_is_closing(conn))
 		return;
 	conn_set_state(conn, dat_conn_was_established(conn) ? closing : DAT_CONN_ABORTING);
@@ -98,6 +100,8 @@ void dat_conn_close(struct dat_conn *conn, u32 event)
  */
 void dat_conn_fail(struct dat_conn *conn, u32 event)
 {
+	lockdep_assert_held(&conn->ep->lock);
+
 	if (conn->passive && !dat_conn_was_established(conn))
 		event = DAT_EV_ACCEPT_ERROR;
 	if (conn->state == DAT_CONN_HUNG_UP && event == DAT_EV_BROKEN) {
@@ -110,6 +114,8 @@ void dat_conn_fail(struct dat_conn *conn, u32 event)
 /* Begins the teardown because the peer has disconnected.  ep->lock is held. */
 void dat_conn_hung_up(struct dat_conn *conn)
 {
+	lockdep_assert_held(&conn->ep->lock);
+
 	if (dat_conn_was_established(conn))
 		conn_close(conn, DAT_CONN_HUNG_UP, DAT_EV_DISCONNECTED);
 	else
@@ -122,6 +128,8 @@ void dat_conn_hung_up(struct dat_conn *conn)
  */
 void dat_conn_drain(struct dat_conn *conn)
 {
+	lockdep_assert_held(&conn->ep->lock);
+
 	if (conn->state == DAT_CONN_ESTABLISHED)
 		conn_set_state(conn, DAT_CONN_DRAINING);
 	dat_conn_progress(conn);
@@ -150,6 +158,7 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 {
 	struct dat_slot *slot, *next;
 
+	lockdep_assert_held(&conn->ep->lock);
 	list_for_each_entry_safe(slot, next, &conn->early, early) {
 		if (!n--)
 			return true;

@@ -268,6 +268,7 @@ static inline bool dat_busy_join(struct dat_conn *conn)
 {
 	const struct dat_evd *evd = conn->ep->recv_evd ?: conn->ep->request_evd;
 
+	lockdep_assert_held(&conn->ep->lock);
 	return dat_busy_joined(conn) ||
 	       (evd && READ_ONCE(evd->busy.on) && dat_busy_join_polled(conn));
 }

@@ -399,8 +399,7 @@ static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
 	bool at_once = step->what == DAT_RING_AT_ONCE;
 	int ret;
 
-	lockdep_assert_held(&ep->obj.ia->resize_lock);
-	ret = dat_step_begin(&ep->next.submit, &ep->generation, step);
+	ret = dat_step_begin(ep->obj.ia, &ep->next.submit, &ep->generation, step);
 	if (!ret && dat_step_uses(step))
 		ret = ep_use_ring(ep, parents, attr, at_once ? ring : &ep->next);
 	if (!ret && !at_once)

@@ -15,6 +15,7 @@
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
 #include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
 #include "core/trace.h"
@@ -26,9 +27,20 @@ void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries)
 	q->bell = DAT_NO_BELL;
 }
 
+/* Asserts that the lock of the queue is held, which is the lock of the EP or SRQ. */
+void dat_queue_assert_held(const struct dat_queue *q)
+{
+	if (q->obj->type == DAT_OBJ_SRQ)
+		lockdep_assert_held(&to_dat_srq(q->obj)->lock);
+	else
+		lockdep_assert_held(&to_dat_ep(q->obj)->lock);
+}
+
 /* Tells the producer that no kick is needed.  The lock of the queue is held. */
 void dat_queue_disarm(struct dat_queue *q)
 {
+	dat_queue_assert_held(q);
+
 	if (q->armed)
 		q->ops->disarm(q);
 	q->armed = 0;
@@ -40,6 +52,8 @@ void dat_queue_disarm(struct dat_queue *q)
  */
 bool dat_queue_arm(struct dat_queue *q, u32 after)
 {
+	dat_queue_assert_held(q);
+
 	q->armed = after;
 	return q->ops->arm(q, after);
 }
@@ -55,6 +69,8 @@ bool dat_queue_arm(struct dat_queue *q, u32 after)
  */
 bool dat_queue_slice(struct dat_queue *q, u32 *slices)
 {
+	dat_queue_assert_held(q);
+
 	if (!*slices)
 		dat_queue_arm(q, 1);
 	return (*slices)++ * DAT_SLICE < q->entries;
@@ -495,6 +511,7 @@ static void queue_kick_locked(struct dat_ep *ep, struct dat_queue *q)
 {
 	struct dat_flush f;
 
+	lockdep_assert_held(&ep->lock);
 	if (ep->state != DAT_EP_DISCONNECTED) {
 		queue_pump(ep, q);
 		return;

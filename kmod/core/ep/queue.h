@@ -245,6 +245,7 @@ struct dat_flush {
 
 /* queue.c */
 void dat_queue_init(struct dat_queue *q, struct dat_obj *obj, u32 entries);
+void dat_queue_assert_held(const struct dat_queue *q);
 int dat_queue_post(struct dat_ep *ep, u64 limit);
 int dat_queue_post_recv(struct dat_ep *ep, u64 limit);
 void dat_queue_update_open(struct dat_ep *ep);

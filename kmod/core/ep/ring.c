@@ -8,8 +8,10 @@
 #include <linux/sched.h>
 
 #include "core/dat.h"
+#include "core/ep/ep.h"
 #include "core/ep/queue.h"
 #include "core/ep/ring.h"
+#include "core/ep/srq.h"
 #include "core/face.h"
 
 static u32 stride_shift(size_t header, u32 sges)
@@ -134,9 +136,14 @@ void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queu
 	}
 }
 
-/* Returns the number of entries that were posted and have not completed. */
+/*
+ * Returns the number of entries that were posted and have not completed.  The lock of the queue is
+ * held.
+ */
 u32 dat_ring_posted(const struct dat_queue *q)
 {
+	dat_queue_assert_held(q);
+
 	return q->head - q->done + q->ops->pending(q);
 }
 
@@ -176,6 +183,7 @@ int dat_epring_begin_move(struct dat_epmove *m)
 {
 	const struct dat_queue *sq = m->sq, *rq = m->rq;
 
+	dat_queue_assert_held(sq ?: rq);
 	/* Read each producer index once: ring_copy() must use the number that is checked below. */
 	m->nsq = sq ? sq->ops->pending(sq) : 0;
 	m->nrq = rq ? rq->ops->pending(rq) : 0;
@@ -211,6 +219,7 @@ void dat_epring_end_move(const struct dat_epmove *m)
 {
 	struct dat_subring to;
 
+	dat_queue_assert_held(m->sq ?: m->rq);
 	if (m->sq) {
 		epring_sq(m->next, m->ring->status.va, &to);
 		ring_go_on(m->sq, &to, m->sq_entries);
@@ -239,6 +248,7 @@ void dat_epring_set_lost(struct dat_epring *r, u32 lost)
 {
 	struct dat_status *status = r->status.va;
 
+	lockdep_assert_held(&container_of(r, struct dat_srq, ring)->lock);
 	WRITE_ONCE(status->lost, lost);
 }
 
@@ -247,6 +257,7 @@ void dat_epring_set_pd(struct dat_epring *r, const void *pd, u32 len)
 {
 	struct dat_status *status = r->status.va;
 
+	lockdep_assert_held(&container_of(r, struct dat_ep, ring)->lock);
 	len = min_t(u32, len, sizeof(status->pd));
 	memset(status->pd, 0, sizeof(status->pd));
 	if (len)

@@ -454,8 +454,7 @@ static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
 	bool at_once = step->what == DAT_RING_AT_ONCE;
 	int ret;
 
-	lockdep_assert_held(&srq->obj.ia->resize_lock);
-	ret = dat_step_begin(&srq->next.submit, &srq->generation, step);
+	ret = dat_step_begin(srq->obj.ia, &srq->next.submit, &srq->generation, step);
 	if (!ret && dat_step_uses(step))
 		ret = srq_use_ring(srq, at_once ? ring : &srq->next, entries);
 	if (!ret && !at_once)

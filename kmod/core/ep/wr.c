@@ -167,8 +167,8 @@ static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct i
 
 /*
  * Builds a verbs request from ep->wr; the caller sets next and wr_cqe.  @sge: room for
- * ep->attr.max_request_iov entries; @len: bytes of all segments.  Fails with an errno that
- * dat_wr_error() converts to a DTO status.
+ * ep->attr.max_request_iov entries; @len: bytes of all segments.  ep->lock is held.  Fails with an
+ * errno that dat_wr_error() converts to a DTO status.
  */
 int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_sge *sge,
 		      u32 *len)
@@ -179,6 +179,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 	u32 max_sge = ep->attr.max_request_iov;
 	int n;
 
+	lockdep_assert_held(&ep->lock);
 	out->wr.sg_list = sge;
 	out->wr.num_sge = 0;
 	out->wr.send_flags = dat_wr_send_flags(wr->flags);
@@ -205,7 +206,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 
 /*
  * Builds a receive from ep->wr, like dat_wr_build_send().  @sge: room for ep->attr.max_recv_iov
- * entries.
+ * entries.  ep->lock is held.
  */
 int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_sge *sge,
 		      u32 *len)
@@ -213,6 +214,7 @@ int dat_wr_build_recv(struct dat_conn *conn, struct ib_recv_wr *out, struct ib_s
 	struct dat_ep *ep = conn->ep;
 	int n;
 
+	lockdep_assert_held(&ep->lock);
 	n = wr_resolve(ep, ep->attr.max_recv_iov, true, U32_MAX, sge, len);
 	if (n < 0)
 		return n;

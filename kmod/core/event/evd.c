@@ -397,8 +397,7 @@ static int evd_step(struct dat_evd *evd, struct dat_slice *slots, u32 entries,
 	bool at_once = step->what == DAT_RING_AT_ONCE;
 	int ret;
 
-	lockdep_assert_held(&evd->obj.ia->resize_lock);
-	ret = dat_step_begin(&evd->next, &evd->generation, step);
+	ret = dat_step_begin(evd->obj.ia, &evd->next, &evd->generation, step);
 	if (!ret && dat_step_uses(step))
 		ret = evd_swap_slots(evd, at_once ? slots : &evd->next, entries);
 	if (!ret && !at_once)

@@ -114,6 +114,7 @@ static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
 	const struct dat_evring *r = &evd->ring;
 	u32 room = r->entries - (r->tail - r->head);
 
+	lockdep_assert_held(&evd->lock);
 	/*
 	 * count() reads the consumer's index, which is slow: call count() only if r->head leaves no
 	 * room.

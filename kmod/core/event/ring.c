@@ -6,6 +6,7 @@
 #include <linux/overflow.h>
 
 #include "core/dat.h"
+#include "core/event/evd.h"
 #include "core/event/ring.h"
 
 static struct dat_evd_status *evring_status(struct dat_evring *r)
@@ -62,6 +63,8 @@ void dat_evring_free(struct dat_evring *r)
 /* Counts an event that has found no room, and publishes the count.  evd->lock is held. */
 void dat_evring_drop(struct dat_evring *r)
 {
+	lockdep_assert_held(&container_of(r, struct dat_evd, ring)->lock);
+
 	WRITE_ONCE(evring_status(r)->dropped, ++r->dropped);
 }
 
@@ -90,6 +93,8 @@ void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 en
 void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		       u32 copied)
 {
+	lockdep_assert_held(&container_of(r, struct dat_evd, ring)->lock);
+
 	/* If the consumer has meanwhile taken the event at @copied, copy only from r->head on. */
 	if (r->tail - copied > r->tail - r->head)
 		copied = r->head;

@@ -313,6 +313,7 @@ int dat_fmr_leave(struct dat_lmr *lmr, const struct dat_ep *ep)
 	struct dat_fmr *fmr = lmr->fmr;
 	int ret = dat_obj_use(&lmr->obj);
 
+	lockdep_assert_held(&ep->lock);
 	if (ret)
 		return ret;
 	spin_lock_bh(&lmr->lock);
@@ -350,6 +351,7 @@ static void bind_ended(struct dat_lmr *lmr, bool reached, bool good)
 {
 	struct dat_fmr *fmr = lmr->fmr;
 
+	lockdep_assert_held(&lmr->lock);
 	fmr->ep = NULL;
 	if (reached)
 		fmr->broken |= !good;
@@ -363,6 +365,7 @@ static void leave_ended(struct dat_lmr *lmr, bool reached, bool good)
 {
 	struct dat_fmr *fmr = lmr->fmr;
 
+	lockdep_assert_held(&lmr->lock);
 	/*
 	 * If fmr->ep is set, the bind has not ended.  The device has then executed the invalidation
 	 * before the bind, so the invalidation has invalidated nothing.

@@ -73,6 +73,7 @@ static struct dat_chunk *chunk_create(struct dat_pool *pool, size_t size)
 	size_t grow;
 	int ret;
 
+	lockdep_assert_held(&pool->lock);
 	if (!c)
 		return ERR_PTR(-ENOMEM);
 	c->pool = pool;
@@ -105,6 +106,8 @@ err_free:
  */
 static void chunk_destroy(struct dat_chunk *c)
 {
+	lockdep_assert_held(&c->pool->lock);
+
 	c->pool->bytes -= dat_mmap_size(&c->region);
 	list_del(&c->node);
 	xa_erase(&c->pool->ids, c->id);
@@ -121,6 +124,7 @@ static struct dat_chunk *pool_find(struct dat_pool *pool, u32 n, unsigned long *
 {
 	struct dat_chunk *c;
 
+	lockdep_assert_held(&pool->lock);
 	list_for_each_entry(c, &pool->chunks, node) {
 		if (c->free < n)
 			continue;
@@ -233,8 +237,11 @@ void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
  * stores the new value in @step.  Context: ia->resize_lock held.  Fails with -ESTALE if @step
  * commits or cancels a generation that is not prepared.
  */
-int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step)
+int dat_step_begin(struct dat_ia *ia, const struct dat_slice *next, u32 *generation,
+		   struct dat_step *step)
 {
+	lockdep_assert_held(&ia->resize_lock);
+
 	switch (step->what) {
 	case DAT_RING_PREPARE:
 		/* Skip 0, which means "no generation" in the argument of an ioctl. */

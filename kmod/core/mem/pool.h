@@ -14,6 +14,7 @@
 #include <rdma/dat_ioctl.h>
 
 struct dat_chunk;
+struct dat_ia;
 struct seq_file;
 struct vm_area_struct;
 
@@ -72,6 +73,7 @@ static inline bool dat_step_uses(const struct dat_step *step)
 	return step->what == DAT_RING_AT_ONCE || step->what == DAT_RING_COMMIT;
 }
 
-int dat_step_begin(const struct dat_slice *next, u32 *generation, struct dat_step *step);
+int dat_step_begin(struct dat_ia *ia, const struct dat_slice *next, u32 *generation,
+		   struct dat_step *step);
 
 #endif /* _DAT_POOL_H */

@@ -356,6 +356,7 @@ static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 {
 	struct dat_rmr *rmr = b->rmr;
 
+	lockdep_assert_held(&pz->rmr_lock);
 	spin_lock(&rmr->lock);
 	rmr_exchange(rmr, pz, NULL);
 	list_add_tail(&b->node, &rmr->prepared);

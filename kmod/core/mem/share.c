@@ -84,6 +84,7 @@ static bool share_identify_locked(struct mm_struct *mm, u64 start, u64 length,
 	struct vm_area_struct *vma;
 	u64 at = start;
 
+	lockdep_assert_held(&mm->mmap_lock);
 	id->inode = NULL;
 	while (at < start + length) {
 		vma = vma_lookup(mm, at);
