@@ -205,9 +205,9 @@ struct dat_handshake {
  *	work item.
  * @conn_quiesce: carry out steps of the teardown: disconnect and drain.  Return 0 when the device
  *	has none of the connection's work requests any more, and no event has an effect.  Return a
- *	number of jiffies if a step has to wait; the core calls again after that time, and the
- *	teardown occupies no worker of dat_close_wq meanwhile.  A step may sleep only for the
- *	device, not for a peer or for a time.
+ *	number of jiffies if a step has to wait; the core calls again after that time or after
+ *	dat_conn_resume_close(), and the teardown occupies no worker of dat_close_wq meanwhile.  A
+ *	step may sleep only for a call of the driver, not for a completion, a peer or a time.
  * @conn_unbind: release the CM's part of the connection, with the local address and the connection
  *	request; idempotent; may sleep
  * @conn_exit: release the remaining resources of a connection that has left its EP.  Call

@@ -287,8 +287,8 @@ void verbs_rearm(struct dat_conn *conn)
 }
 
 /*
- * Takes all completions that are left in the CQs of a connection whose EP has an SRQ.  The SQ is
- * drained, and the QP may already be destroyed.  Context: process; may sleep.
+ * Takes all completions that are left in the CQs of a closing connection.  The QP may already be
+ * destroyed.  Context: process; may sleep.
  */
 void verbs_take_rest(struct verbs_conn *vc)
 {

@@ -12,6 +12,7 @@
 #include "core/ep/queue.h"
 #include "core/peer.h"
 #include "core/xport.h"
+#include "lib/log.h"
 #include "verbs/verbs.h"
 
 /* Time limit for the last message of a peer's handshake. */
@@ -20,6 +21,12 @@
 #define NAK_TIME	(HZ / 10)
 /* Time that a device with DAT_QUIRK_REPLAYS gets to end the last request of the peer. */
 #define REQUEST_TIME	msecs_to_jiffies(20)
+/*
+ * Time limit for the device to complete all work requests of a QP that is in the error state.  A
+ * device that works needs milliseconds, even for the longest queues.  A device that has failed may
+ * never complete them, and its consumers still have to end in a time that a person waits for.
+ */
+#define DRAIN_TIME	(5 * HZ)
 /* Time limit for the device to report the last receive that a QP has taken from the SRQ. */
 #define LAST_WQE_TIME	HZ
 /* Time that a device with DAT_QUIRK_NO_LAST_WQE gets to flush such a receive. */
@@ -204,19 +211,6 @@ int verbs_make_qp(struct dat_conn *conn)
 	return 0;
 }
 
-/* Takes completions.  Returns true if the RQ may still have no free entry for a drain's marker. */
-static bool rq_full(struct dat_conn *conn)
-{
-	struct dat_ep *ep = conn->ep;
-	bool full;
-
-	spin_lock_bh(&ep->lock);
-	verbs_take(conn);
-	full = dat_conn_rq_full(conn);
-	spin_unlock_bh(&ep->lock);
-	return full;
-}
-
 /*
  * Returns true if the QP may ever have been able to receive.  rdma_cm makes the QP of the active
  * side able to receive just before it reports ESTABLISHED, even if the connection is closing.
@@ -319,26 +313,73 @@ static unsigned long disconnect(struct verbs_conn *vc)
 	return 0;
 }
 
+/* Handles the completion of the drain's marker.  Context: in verbs_poll(), ep->lock held. */
+static void drain_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct verbs_conn *vc = cq->cq_context;
+
+	vc->sq_drained = true;
+	if (vc->draining)
+		dat_conn_resume_close(&vc->conn);
+}
+
 /*
- * Drains the QP, or only the SQ of the QP if the EP has an SRQ.  ib_drain_qp() posts a marker to
- * the SQ and to the RQ.  The SQ always has room, because verbs_make_qp() has reserved an entry.
- * The RQ may be full, so this step first waits until the device has flushed a receive.
+ * Moves the QP to the error state, and posts a marker to the SQ, which completes after all other
+ * requests.  The SQ has room, because verbs_make_qp() has reserved an entry.  The RQ needs no
+ * marker, because each receive has a completion.
+ *
+ * ib_drain_qp() is not used, because it waits without a time limit and occupies the worker.
  */
-static unsigned long drain(struct verbs_conn *vc)
+static unsigned long begin_drain(struct verbs_conn *vc)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct ib_rdma_wr marker = {
+		.wr.opcode	= IB_WR_RDMA_WRITE,
+		.wr.send_flags	= IB_SEND_SIGNALED,
+		.wr.wr_cqe	= &vc->drain_cqe,
+	};
+	struct dat_ep *ep = vc->conn.ep;
 
-	if (vc->conn.ep->srq) {
-		ib_drain_sq(vc->qp);
+	vc->in_error = !ib_modify_qp(vc->qp, &attr, IB_QP_STATE);
+	if (!vc->in_error)
 		return 0;
-	}
-	/* If the QP cannot be moved to the error state, skip the drain, as ib_drain_qp() does. */
-	if (ib_modify_qp(vc->qp, &attr, IB_QP_STATE))
-		return 0;
-	if (rq_full(&vc->conn))
-		return 1;
-	ib_drain_qp(vc->qp);
+	vc->drain_cqe.done = drain_done;
+	spin_lock_bh(&ep->lock);
+	/* mlx5 refuses the marker after an internal error, and flushes requests when polled. */
+	vc->sq_drained = ib_post_send(vc->qp, &marker.wr, NULL);
+	spin_unlock_bh(&ep->lock);
 	return 0;
+}
+
+/* Returns true if completions of the QP are still to come.  ep->lock is held. */
+static bool must_drain(const struct verbs_conn *vc)
+{
+	/* The work requests of a QP that is not in error need not complete. */
+	return vc->in_error && (!vc->sq_drained || dat_conn_recvs(&vc->conn));
+}
+
+/*
+ * Waits until all requests and receives of the QP have completed.  After DRAIN_TIME the teardown
+ * continues nevertheless: once the QP is destroyed, the device does not use the memory of its work
+ * requests, and the core reports these as flushed.
+ */
+static unsigned long await_drain(struct verbs_conn *vc)
+{
+	struct dat_ep *ep = vc->conn.ep;
+	unsigned long delay = 0;
+	bool more;
+
+	verbs_take_rest(vc);
+	spin_lock_bh(&ep->lock);
+	more = must_drain(vc);
+	if (more)
+		delay = step_again(vc, DRAIN_TIME);
+	vc->draining = delay;
+	spin_unlock_bh(&ep->lock);
+	if (more && !delay)
+		dat_log("%s: the device does not complete the requests of a closed connection",
+			ep->obj.ia->name);
+	return delay;
 }
 
 /*
@@ -365,15 +406,16 @@ static unsigned long await_last_wqe(struct verbs_conn *vc)
 static unsigned long destroy_qp(struct verbs_conn *vc)
 {
 	/* The destruction of the QP removes completions from the CQ, so take them first. */
-	if (vc->conn.ep->srq)
-		verbs_take_rest(vc);
+	verbs_take_rest(vc);
 	rdma_destroy_qp(vc->id);
 	/* Report a pending error, because the error may be why the peer has disconnected. */
 	if (cancel_work_sync(&vc->error_work))
 		error_work(&vc->error_work);
-	/* Take the completions of SRQ receives that arrived after the drain. */
-	if (vc->conn.ep->srq)
-		verbs_take_rest(vc);
+	/*
+	 * Take the completions that arrived after the drain: those of SRQ receives, or those of a
+	 * device that was late.  No completion may arrive once the core has flushed the rest.
+	 */
+	verbs_take_rest(vc);
 	return 0;
 }
 
@@ -388,7 +430,8 @@ static const struct verbs_step steps[] = {
 	{ await_cm_event },
 	{ await_request,	.needs_qp = true },
 	{ disconnect },
-	{ drain,		.needs_qp = true },
+	{ begin_drain,		.needs_qp = true },
+	{ await_drain,		.needs_qp = true },
 	{ await_last_wqe,	.needs_qp = true },
 	{ destroy_qp,		.needs_qp = true },
 };

@@ -108,6 +108,11 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @refused: flag: the device has refused a request of the peer; never cleared; read without a lock
  * @reads: number of RDMA reads posted since the queue last had no request in flight; used only by
  *	order.c; protected by ep->lock
+ * @in_error: flag: the teardown has moved @qp to the error state; used only by the teardown
+ * @sq_drained: flag: all requests of @qp have completed, or the device has refused the drain's
+ *	marker; protected by ep->lock
+ * @draining: flag: the teardown waits for the drain's marker; protected by ep->lock
+ * @drain_cqe: CQE of the drain's marker
  * @bind_cqe: CQE of the work request that registers the binding of conn.bind
  * @wc: buffer for completions polled from a CQ; protected by ep->lock
  * @done: buffer for completions passed to the core; protected by ep->lock
@@ -134,6 +139,10 @@ struct verbs_conn {
 	bool			peer_let;
 	bool			refused;
 	u32			reads;
+	bool			in_error;
+	bool			sq_drained;
+	bool			draining;
+	struct ib_cqe		drain_cqe;
 	struct ib_cqe		bind_cqe;
 	struct ib_wc		wc[DAT_BATCH];
 	struct dat_completion	done[DAT_BATCH];

@@ -217,6 +217,7 @@ static void recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 {
 	slot->status = status;
 	list_add_tail(&slot->early, &conn->early);
+	conn->nr_early++;
 	/*
 	 * Data from the peer implies that the handshake has succeeded, even if the receive has an
 	 * error status: let the transport report ESTABLISHED.  On a closing connection conn_flush()

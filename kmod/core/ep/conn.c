@@ -163,6 +163,7 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 		if (!n--)
 			return true;
 		list_del(&slot->early);
+		conn->nr_early--;
 		/* The handshake has failed: report a success as flushed, and an error as it is. */
 		if (flushed && slot->status == DAT_ST_SUCCESS)
 			slot->status = DAT_ST_FLUSHED;
@@ -295,17 +296,29 @@ void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
 }
 
 /*
- * Returns true if the receive queue of the device is full; the EP has no SRQ.  A receive that has
- * completed, or that has failed before it reached the device, does not count, even if the receive
- * is not reported yet.  ep->lock is held.
+ * Returns the number of receives that are posted to the device and have not completed; 0 with an
+ * SRQ.  Receives in conn->early have completed, and the receive in conn->rq_failed was not posted.
+ * ep->lock is held.
  */
-bool dat_conn_rq_full(const struct dat_conn *conn)
+u32 dat_conn_recvs(const struct dat_conn *conn)
 {
 	const struct dat_queue *q = &conn->ep->rq;
 
 	lockdep_assert_held(&conn->ep->lock);
-	return q->head - q->done == q->window && list_empty(&conn->early) &&
-	       !conn->rq_failed.set;
+	if (conn->ep->srq)
+		return 0;
+	return q->head - q->done - conn->nr_early - conn->rq_failed.set;
+}
+
+/*
+ * Lets a teardown that waits for the device continue at once.  The transport's conn_quiesce() has
+ * returned a delay, and returns 0 only after this call.  Context: any but hard interrupt; ep->lock
+ * held.
+ */
+void dat_conn_resume_close(struct dat_conn *conn)
+{
+	lockdep_assert_held(&conn->ep->lock);
+	mod_delayed_work(dat_close_wq, &conn->close_work, 0);
 }
 
 /*
@@ -382,7 +395,7 @@ static bool conn_flush(struct dat_conn *conn, struct dat_flush *f)
 	struct dat_ep *ep = conn->ep;
 
 	if (conn_replay(conn, !dat_conn_was_established(conn), DAT_SLICE) ||
-	    dat_queue_flush_silent(conn))
+	    dat_queue_flush_silent(conn) || dat_queue_flush_recvs(conn))
 		return true;
 	dat_queue_fail_one(ep, &ep->rq, &conn->rq_failed);
 	dat_queue_flush_bind(conn);
@@ -479,6 +492,8 @@ static void conn_close_work(struct work_struct *work)
 	noio = memalloc_noio_save();
 	delay = conn_quiesce(conn);
 	if (!delay) {
+		/* dat_conn_resume_close() may have queued this work again during its last run. */
+		cancel_delayed_work(&conn->close_work);
 		dat_psp_leave(&conn->psp);
 		conn_report_end(conn);
 		xport->conn_unbind(conn);

@@ -88,7 +88,7 @@ enum dat_conn_state {
  * @sq_slots: array of the kernel's records of posted requests, one per SQ entry
  * @rq_slots: array of the kernel's records of posted receives, one per RQ entry
  * @close_work: work that tears the connection down; queued once; queues itself again while
- *	ops->conn_quiesce() returns a delay
+ *	ops->conn_quiesce() returns a delay, which dat_conn_resume_close() may end early
  * @early_work: work that lets the transport report ESTABLISHED, see dat_conn_imply_established(),
  *	and reports the receives in @early that dat_conn_established() has left
  * @bind_work: work that puts the binding of @bind into effect, after its registration
@@ -106,6 +106,7 @@ enum dat_conn_state {
  * Members that ep->lock protects:
  *
  * @early: list of receives that completed before @live was set, oldest first
+ * @nr_early: number of receives in @early
  * @sq_failed: request that failed before it reached the device; reported when all earlier requests
  *	have completed
  * @rq_failed: receive that failed before it reached the device; reported when the receive queue is
@@ -156,6 +157,7 @@ struct dat_conn {
 
 	/* Protected by ep->lock. */
 	struct list_head	early;
+	u32			nr_early;
 	struct dat_failure	sq_failed;
 	struct dat_failure	rq_failed;
 	struct dat_bind		bind;
@@ -206,7 +208,8 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep);
 void dat_conn_free(struct dat_conn *conn);
 u32 dat_conn_max_recvs(const struct dat_conn *conn);
 void dat_conn_set_windows(struct dat_conn *conn, u32 max_send);
-bool dat_conn_rq_full(const struct dat_conn *conn);
+u32 dat_conn_recvs(const struct dat_conn *conn);
+void dat_conn_resume_close(struct dat_conn *conn);
 void dat_conn_gone(struct dat_conn *conn);
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path);
 int dat_ep_allow_peer(struct dat_ep *ep, bool write);

@@ -74,8 +74,9 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 /*
  * Flushes the requests that remain in flight after the drain.  A request without IB_SEND_SIGNALED
  * completes together with the next signalled request; if the device has refused the signalled
- * request, the requests before it remain.  Reports conn->sq_failed, if set, once no request is in
- * flight.  ep->lock is held.  Returns true if there may be more.
+ * request, the requests before it remain.  All requests may remain if the device has failed.
+ * Reports conn->sq_failed, if set, once no request is in flight.  ep->lock is held.  Returns true if
+ * there may be more.
  */
 bool dat_queue_flush_silent(struct dat_conn *conn)
 {
@@ -90,6 +91,27 @@ bool dat_queue_flush_silent(struct dat_conn *conn)
 		return true;
 	dat_queue_fail_one(ep, q, &conn->sq_failed);
 	return false;
+}
+
+/*
+ * Flushes the receives that remain in flight after the drain, because the device has failed.
+ * Receives complete in the order in which they were posted, so those from @done on remain.
+ * conn->early is empty, and ep->lock is held.  Returns true if there may be more.
+ */
+bool dat_queue_flush_recvs(struct dat_conn *conn)
+{
+	struct dat_queue *q = &conn->ep->rq;
+	u32 n = min_t(u32, dat_conn_recvs(conn), DAT_SLICE);
+	struct dat_slot *slot;
+
+	lockdep_assert_held(&conn->ep->lock);
+	while (n--) {
+		slot = &conn->rq_slots[q->done & (q->entries - 1)];
+		slot->rkey = 0;
+		slot->len = 0;
+		dat_complete_recv(conn, slot, DAT_ST_FLUSHED);
+	}
+	return dat_conn_recvs(conn);
 }
 
 /* Flushes the bind in conn->bind, if any.  ep->lock is held. */

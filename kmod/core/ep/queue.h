@@ -266,6 +266,7 @@ bool dat_queue_flush(struct dat_ep *ep, struct dat_flush *f);
 void dat_queue_flush_all(struct dat_ep *ep);
 void dat_queue_forget(struct dat_ep *ep);
 bool dat_queue_flush_silent(struct dat_conn *conn);
+bool dat_queue_flush_recvs(struct dat_conn *conn);
 void dat_queue_flush_bind(struct dat_conn *conn);
 void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failure *f);
 

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/*
+ * Devices that fail: nothing completes any more, a CQ or a port has an error.  What depends on the
+ * device must end in spite of that, each posted entry exactly once.  Uses the mean device.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+#include "clock.h"
+#include "mean.h"
+
+/* Time that the driver gives a device to complete the requests of a closed connection. */
+#define DRAIN_MS	5000
+
+/* Value of the mean device's parameter "modify_fails": IB_QPS_ERR. */
+#define TO_ERROR	"6"
+
+/* The first test loads the mean device. */
+static int is_mean(void)
+{
+	return !access("/sys/module/dat_mean", F_OK);
+}
+
+/* Runs once, when the program ends: each test is a process that ends by _exit(). */
+static void __attribute__((destructor)) unload(void)
+{
+	if (is_mean() && mean_unload())
+		fprintf(stderr, "# cannot unload the mean device\n");
+}
+
+FIXTURE(dead) {
+	struct t_pair p;
+};
+
+FIXTURE_SETUP(dead)
+{
+}
+
+FIXTURE_TEARDOWN(dead)
+{
+	mean_set("dead", "0");
+	mean_set("modify_fails", "-1");
+	if (self->p.f.fd)
+		t_pair_close(&self->p);
+}
+
+/* A SKIP() in the fixture does not skip the tests of the fixture, so each test calls this macro. */
+#define NEEDS_MEAN() do {							\
+	if (mean_missing())							\
+		SKIP(return, mean_missing());					\
+	ASSERT_EQ(0, is_mean() ? 0 : mean_load(""));				\
+} while (0)
+
+static int post_recvs(struct t_pair *p)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < T_QUEUE && !ret; i++)
+		ret = t_recv(&p->ep[0].rq, i, (uintptr_t)p->mem.va, p->mem.lkey, 64);
+	return ret;
+}
+
+/* Connect, let the device die, and post requests that never complete.  The RQ of ep[0] is full. */
+static int die_with_entries(struct t_pair *p)
+{
+	int i, ret;
+
+	ret = t_pair_open(p) || t_pair_connect(p) || post_recvs(p) || mean_set("dead", "1");
+	for (i = 0; i < T_QUEUE && !ret; i++)
+		ret = t_send(&p->ep[1], i, (uintptr_t)p->mem.va, p->mem.lkey, 64);
+	return ret;
+}
+
+/* Return the number of DTO events that are flushed and in order, if @type ends them; else -1. */
+static int flushed_until(struct t_evd *evd, uint32_t type)
+{
+	struct dat_eqe eqe;
+	int n = 0;
+
+	while (t_event(evd, T_WAIT_MS, &eqe)) {
+		if (eqe.type == type)
+			return n;
+		if (eqe.type != DAT_EV_DTO || eqe.status != DAT_ST_FLUSHED ||
+		    eqe.cookie != (uint64_t)n++)
+			break;
+	}
+	return -1;
+}
+
+TEST_F_TIMEOUT(dead, entries_are_flushed_in_order, 120)
+{
+	struct t_pair *p = &self->p;
+	uint64_t began;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, die_with_entries(p));
+	began = now_ms();
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[0], 0));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], 0));
+	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[0], DAT_EV_DISCONNECTED));
+	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[1], DAT_EV_DISCONNECTED));
+	EXPECT_LE(DRAIN_MS, now_ms() - began);
+}
+
+TEST_F_TIMEOUT(dead, an_endpoint_works_again_with_the_device, 120)
+{
+	struct t_pair *p = &self->p;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, die_with_entries(p));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[0], 0));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[1], 0));
+	ASSERT_EQ(T_QUEUE, flushed_until(&p->evd[0], DAT_EV_DISCONNECTED));
+	ASSERT_EQ(T_QUEUE, flushed_until(&p->evd[1], DAT_EV_DISCONNECTED));
+	ASSERT_EQ(0, mean_set("dead", "0"));
+	ASSERT_EQ(0, t_reset(&p->f, &p->ep[0]));
+	ASSERT_EQ(0, t_reset(&p->f, &p->ep[1]));
+	ASSERT_EQ(0, t_pair_connect(p));
+	ASSERT_EQ(0, post_recvs(p));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[0], 0));
+	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[0], DAT_EV_DISCONNECTED));
+}
+
+TEST_F_TIMEOUT(dead, a_connection_with_an_srq_ends, 120)
+{
+	struct t_pair *p = &self->p;
+	struct t_ep ep[2];
+	struct t_srq srq;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_srq(&p->f, p->pz, T_QUEUE, &srq));
+	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], srq.id, 10, &ep[0]));
+	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], 0, 11, &ep[1]));
+	ASSERT_EQ(0, t_recv(&srq.rq, 0, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	ASSERT_EQ(0, t_connect_eps(p, ep, p->evd));
+	ASSERT_EQ(0, mean_set("dead", "1"));
+	ASSERT_EQ(0, t_disconnect(&p->f, &ep[0], 0));
+	EXPECT_EQ(0, flushed_until(&p->evd[0], DAT_EV_DISCONNECTED));
+}
+
+/* Return whether a process ends within T_WAIT_MS. */
+static int ends(pid_t pid)
+{
+	uint64_t end = now_ms() + T_WAIT_MS;
+
+	while (now_ms() < end) {
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			return 1;
+		usleep(50000);
+	}
+	return 0;
+}
+
+TEST_F_TIMEOUT(dead, a_process_ends, 120)
+{
+	int ready[2];
+	char failed;
+	pid_t pid;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		failed = (char)!!die_with_entries(&self->p);
+		write(ready[1], &failed, 1);
+		pause();
+		_exit(0);
+	}
+	ASSERT_EQ(1, read(ready[0], &failed, 1));
+	EXPECT_EQ(0, failed);
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(1, ends(pid));
+}
+
+/* Nothing would be flushed in another state, so the teardown does not wait. */
+TEST_F_TIMEOUT(dead, a_queue_pair_that_cannot_be_moved_to_error_ends_at_once, 120)
+{
+	struct t_pair *p = &self->p;
+	uint64_t began;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_pair_connect(p));
+	ASSERT_EQ(0, post_recvs(p));
+	ASSERT_EQ(0, mean_set("modify_fails", TO_ERROR));
+	began = now_ms();
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[0], 0));
+	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[0], DAT_EV_DISCONNECTED));
+	EXPECT_GT(DRAIN_MS, now_ms() - began);
+}
+
+TEST_HARNESS_MAIN
