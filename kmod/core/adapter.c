@@ -333,15 +333,20 @@ void dat_dev_register(struct dat_dev *dev)
 	mutex_unlock(&dat_dev_lock);
 }
 
-/* Detaches the first IA of a device.  Returns the IA with a reference, or NULL. */
-static struct dat_ia *dev_first_ia(struct dat_dev *dev)
+/*
+ * Takes the first IA from @ias, a list of IAs of one device.  Adds the IA to @next, or detaches it
+ * if @next is NULL.  Returns the IA with a reference, or NULL.
+ */
+static struct dat_ia *dev_take_ia(struct list_head *ias, struct list_head *next)
 {
 	struct dat_ia *ia;
 
 	mutex_lock(&dat_dev_lock);
-	ia = list_first_entry_or_null(&dev->ias, struct dat_ia, node);
+	ia = list_first_entry_or_null(ias, struct dat_ia, node);
 	if (ia) {
 		list_del_init(&ia->node);
+		if (next)
+			list_add_tail(&ia->node, next);
 		kref_get(&ia->ref);
 	}
 	mutex_unlock(&dat_dev_lock);
@@ -368,12 +373,14 @@ static unsigned int dev_close_ias(struct dat_dev *dev)
 
 /*
  * Removes a device and drops the transport's reference.  Sends a catastrophic async event to every
- * consumer and shuts down all IAs of the device.  On return no connection uses the device.
- * Context: sleeps; no lock of this module held.
+ * consumer and shuts down all IAs of the device.  The teardowns of all connections run at the same
+ * time, because a device that has failed makes each teardown wait for seconds.  On return no
+ * connection uses the device.  Context: sleeps; no lock of this module held.
  */
 void dat_dev_unregister(struct dat_dev *dev)
 {
 	char name[DAT_NAME_SIZE];
+	LIST_HEAD(closing);
 	struct dat_ia *ia;
 	unsigned int n;
 
@@ -386,11 +393,12 @@ void dat_dev_unregister(struct dat_dev *dev)
 		dev->ops->name(dev, name, sizeof(name));
 		dat_log("%s: the device is removed while IAs are open: %u", name, n);
 	}
-	while ((ia = dev_first_ia(dev))) {
-		/* ia->sem keeps dat_ia_close() from freeing the async EVD meanwhile. */
-		down_read(&ia->sem);
-		dat_ia_async(ia, DAT_EV_ASYNC_CATASTROPHIC, DAT_OBJ_IA, ia->user_data, 0);
-		up_read(&ia->sem);
+	while ((ia = dev_take_ia(&dev->ias, &closing))) {
+		dat_ia_report(ia, DAT_EV_ASYNC_CATASTROPHIC, 0);
+		dat_ia_abort_conns(ia);
+		dat_ia_put(ia);
+	}
+	while ((ia = dev_take_ia(&closing, NULL))) {
 		dat_ia_shutdown(ia);
 		dat_ia_put(ia);
 	}

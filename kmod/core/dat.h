@@ -270,6 +270,8 @@ void dat_ia_close(struct dat_ia *ia);
 void dat_ia_put(struct dat_ia *ia);
 void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner,
 		  u16 reason);
+void dat_ia_report(struct dat_ia *ia, u32 type, u16 reason);
+void dat_ia_abort_conns(struct dat_ia *ia);
 void dat_ia_set_async_evd(struct dat_ia *ia, struct dat_evd *evd);
 void dat_ia_drain(struct dat_ia *ia);
 void dat_ia_lock(struct dat_ia *ia);

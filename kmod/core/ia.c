@@ -300,6 +300,19 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 }
 
 /*
+ * Queues an event about the IA itself to its async EVD, unless the IA is being closed.  ia->sem
+ * keeps dat_ia_close() from freeing the EVD meanwhile.  A writer of ia->sem closes the IA, so this
+ * function need not wait: its callers serve other processes, too.  Context: process.
+ */
+void dat_ia_report(struct dat_ia *ia, u32 type, u16 reason)
+{
+	if (!down_read_trylock(&ia->sem))
+		return;
+	dat_ia_async(ia, type, DAT_OBJ_IA, ia->user_data, reason);
+	up_read(&ia->sem);
+}
+
+/*
  * Finds the object with the lowest id that is at least *@id, and sets *@id to the id of that
  * object.  Returns the object with a reference, or NULL.  Does not sleep.
  */
@@ -335,6 +348,15 @@ static void ia_begin_shutdown(struct dat_obj *obj)
 }
 
 /*
+ * Begins the teardown of all connections, and waits for nothing.  The caller calls
+ * dat_ia_shutdown() afterwards, which also ends connections that other threads make meanwhile.
+ */
+void dat_ia_abort_conns(struct dat_ia *ia)
+{
+	ia_for_each(ia, DAT_OBJ_EP, ia_begin_shutdown);
+}
+
+/*
  * Waits for calls in progress, and lets no call and no connection begin any more.  Begins the
  * teardown of all connections, and shuts down all listeners and requests.  Returns with ia->sem
  * held for writing.
@@ -350,7 +372,7 @@ static void ia_stop(struct dat_ia *ia)
 	WRITE_ONCE(ia->dead, true);
 	xa_unlock(&ia->objs);
 
-	ia_for_each(ia, DAT_OBJ_EP, ia_begin_shutdown);
+	dat_ia_abort_conns(ia);
 	ia_for_each(ia, DAT_OBJ_PSP, dat_obj_shutdown);
 	ia_for_each(ia, DAT_OBJ_CR, dat_obj_shutdown);
 }

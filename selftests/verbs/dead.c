@@ -180,6 +180,62 @@ TEST_F_TIMEOUT(dead, a_process_ends, 120)
 	EXPECT_EQ(1, ends(pid));
 }
 
+/* An IA with a connection to itself. */
+struct node {
+	struct t_file	f;
+	uint32_t	pz;
+	uint32_t	psp;
+	struct t_evd	cr;
+	struct t_evd	evd;
+	struct t_ep	ep[2];
+};
+
+#define NODES	4
+
+static int node_await(struct t_evd *evd, uint32_t type, struct dat_eqe *eqe)
+{
+	return t_event(evd, T_WAIT_MS, eqe) && eqe->type == type ? 0 : -EPROTO;
+}
+
+static int node_open(struct node *n, uint64_t qual)
+{
+	uint32_t streams = DAT_STREAM_DTO | DAT_STREAM_CONNECTION;
+	struct dat_eqe eqe;
+
+	return t_open(&n->f) || t_pz(&n->f, &n->pz) || t_evd(&n->f, DAT_STREAM_CR, 8, &n->cr) ||
+	       t_evd(&n->f, streams, 64, &n->evd) ||
+	       t_ep(&n->f, n->pz, &n->evd, 0, 1, &n->ep[0]) ||
+	       t_ep(&n->f, n->pz, &n->evd, 0, 2, &n->ep[1]) ||
+	       t_psp(&n->f, &n->cr, qual, &n->psp) ||
+	       t_connect(&n->f, &n->ep[1], qual, NULL, 0) ||
+	       node_await(&n->cr, DAT_EV_CR, &eqe) ||
+	       t_accept(&n->f, (uint32_t)eqe.len, &n->ep[0], NULL, 0) ||
+	       node_await(&n->evd, DAT_EV_ESTABLISHED, &eqe) ||
+	       node_await(&n->evd, DAT_EV_ESTABLISHED, &eqe);
+}
+
+TEST_F_TIMEOUT(dead, a_removal_waits_once_for_all_adapters_that_are_open, 240)
+{
+	static struct node node[NODES];
+	struct dat_eqe eqe;
+	uint64_t began;
+	int i;
+
+	NEEDS_MEAN();
+	for (i = 0; i < NODES; i++)
+		ASSERT_EQ(0, node_open(&node[i], T_QUAL + i));
+	ASSERT_EQ(0, mean_set("dead", "1"));
+	began = now_ms();
+	ASSERT_EQ(0, adapter_plug("rxe", 0));
+	EXPECT_GT(NODES * DRAIN_MS, now_ms() - began);
+	for (i = 0; i < NODES; i++) {
+		EXPECT_EQ(0, node_await(&node[i].evd, DAT_EV_DISCONNECTED, &eqe));
+		EXPECT_EQ(0, node_await(&node[i].evd, DAT_EV_DISCONNECTED, &eqe));
+		t_close(&node[i].f);
+	}
+	ASSERT_EQ(0, adapter_plug("rxe", 1));
+}
+
 /* Nothing would be flushed in another state, so the teardown does not wait. */
 TEST_F_TIMEOUT(dead, a_queue_pair_that_cannot_be_moved_to_error_ends_at_once, 120)
 {
