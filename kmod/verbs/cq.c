@@ -231,6 +231,20 @@ static void cq_notified(struct ib_cq *cq, void *context)
 }
 
 /*
+ * Handles an asynchronous event of a CQ.  A CQ in error has lost completions and delivers no more,
+ * so the connection ends.  The driver may call this in hard interrupt.
+ */
+void verbs_cq_event(struct ib_event *event, void *context)
+{
+	struct verbs_conn *vc = context;
+
+	if (event->event != IB_EVENT_CQ_ERR)
+		return;
+	WRITE_ONCE(vc->cq_failed, true);
+	queue_work(dat_wq, &vc->error_work);
+}
+
+/*
  * Chooses the completion vector with the fewest connections, and counts the connection.
  * Connections that are made at the same time may choose the same vector.
  */
@@ -261,7 +275,7 @@ int verbs_cq_create(struct verbs_conn *vc, u32 entries)
 	struct ib_cq *cq;
 
 	irq_poll_init(&vc->iop, DAT_BATCH, cq_irq_poll);
-	cq = ib_create_cq(vdev->ibdev, cq_notified, NULL, vc, &attr);
+	cq = ib_create_cq(vdev->ibdev, cq_notified, verbs_cq_event, vc, &attr);
 	if (IS_ERR(cq)) {
 		vector_put(vdev, attr.comp_vector);
 		return PTR_ERR(cq);
@@ -320,5 +334,7 @@ void verbs_cq_destroy(struct verbs_conn *vc)
 	verbs_recv_cq_destroy(vc);
 	ib_destroy_cq(vc->cq);
 	vc->cq = NULL;
+	/* No CQ can report an error any more. */
+	cancel_work_sync(&vc->error_work);
 	vector_put(to_verbs_dev(vc->conn.dev), vc->conn.comp_vector);
 }

@@ -70,11 +70,19 @@ int verbs_allow_peer(struct dat_conn *conn, bool write)
 static void error_work(struct work_struct *work)
 {
 	struct verbs_conn *vc = container_of(work, struct verbs_conn, error_work);
-	struct dat_ep *ep = vc->conn.ep;
+	struct dat_ep *ep;
 
-	spin_lock_bh(&ep->lock);
-	dat_conn_fail(&vc->conn, DAT_EV_BROKEN);
-	spin_unlock_bh(&ep->lock);
+	/* A CQ may report an error until it is destroyed, which is after the connection's end. */
+	rcu_read_lock();
+	ep = READ_ONCE(vc->conn.ep);
+	if (ep) {
+		spin_lock_bh(&ep->lock);
+		/* The connection stays with the EP at least until destroy_qp() has cleared @qp. */
+		if (vc->qp)
+			dat_conn_fail(&vc->conn, DAT_EV_BROKEN);
+		spin_unlock_bh(&ep->lock);
+	}
+	rcu_read_unlock();
 }
 
 /* Handles an asynchronous event of the QP.  The driver may call this in hard interrupt. */
@@ -355,7 +363,8 @@ static unsigned long begin_drain(struct verbs_conn *vc)
 static bool must_drain(const struct verbs_conn *vc)
 {
 	/* The work requests of a QP that is not in error need not complete. */
-	return vc->in_error && (!vc->sq_drained || dat_conn_recvs(&vc->conn));
+	return vc->in_error && !READ_ONCE(vc->cq_failed) &&
+	       (!vc->sq_drained || dat_conn_recvs(&vc->conn));
 }
 
 /*
@@ -405,6 +414,8 @@ static unsigned long await_last_wqe(struct verbs_conn *vc)
 
 static unsigned long destroy_qp(struct verbs_conn *vc)
 {
+	struct dat_ep *ep = vc->conn.ep;
+
 	/* The destruction of the QP removes completions from the CQ, so take them first. */
 	verbs_take_rest(vc);
 	rdma_destroy_qp(vc->id);
@@ -416,6 +427,9 @@ static unsigned long destroy_qp(struct verbs_conn *vc)
 	 * device that was late.  No completion may arrive once the core has flushed the rest.
 	 */
 	verbs_take_rest(vc);
+	spin_lock_bh(&ep->lock);
+	vc->qp = NULL;
+	spin_unlock_bh(&ep->lock);
 	return 0;
 }
 

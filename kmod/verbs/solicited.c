@@ -98,7 +98,7 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
 	struct ib_cq *cq;
 
 	tasklet_setup(&vc->recv_task, recv_task);
-	cq = ib_create_cq(ibdev, recv_notified, NULL, vc, &attr);
+	cq = ib_create_cq(ibdev, recv_notified, verbs_cq_event, vc, &attr);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	vc->recv_cq = cq;

@@ -84,13 +84,13 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * struct verbs_conn - connection of the verbs transport
  * @conn: connection of the core
  * @id: rdma_cm id, owned by the connection; the context pointer of the id is @conn
- * @qp: queue pair; owned by @id
+ * @qp: queue pair; owned by @id; NULL after its destruction; the pointer is cleared under ep->lock
  * @cq: CQ for requests, and for receives if @recv_cq is NULL
  * @recv_cq: CQ for receives if conn.solicited is set; else NULL
  * @iop: irq_poll instance that polls @cq when the notification handler of @cq cannot poll
  * @recv_task: tasklet that handles notifications of @recv_cq
- * @error_work: work that handles an error event of @qp, because the driver may report the event in
- *	hard interrupt
+ * @error_work: work that handles an error event of @qp, @cq or @recv_cq, because the driver may
+ *	report the event in hard interrupt
  * @grace_work: delayed work that queues @exit_work; used with DAT_QUIRK_CQ_GRACE
  * @exit_work: work that destroys the CQs
  * @step: index of the current step of the teardown
@@ -108,6 +108,8 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @refused: flag: the device has refused a request of the peer; never cleared; read without a lock
  * @reads: number of RDMA reads posted since the queue last had no request in flight; used only by
  *	order.c; protected by ep->lock
+ * @cq_failed: flag: @cq or @recv_cq has failed and delivers no more completions; never cleared;
+ *	read without a lock
  * @in_error: flag: the teardown has moved @qp to the error state; used only by the teardown
  * @sq_drained: flag: all requests of @qp have completed, or the device has refused the drain's
  *	marker; protected by ep->lock
@@ -139,6 +141,7 @@ struct verbs_conn {
 	bool			peer_let;
 	bool			refused;
 	u32			reads;
+	bool			cq_failed;
 	bool			in_error;
 	bool			sq_drained;
 	bool			draining;
@@ -263,6 +266,7 @@ int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);
 
 /* cq.c */
 int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);
+void verbs_cq_event(struct ib_event *event, void *context);
 int verbs_cq_create(struct verbs_conn *vc, u32 entries);
 void verbs_cq_stop(struct verbs_conn *vc);
 void verbs_cq_destroy(struct verbs_conn *vc);

@@ -253,4 +253,15 @@ TEST_F_TIMEOUT(dead, a_queue_pair_that_cannot_be_moved_to_error_ends_at_once, 12
 	EXPECT_GT(DRAIN_MS, now_ms() - began);
 }
 
+TEST_F_TIMEOUT(dead, an_error_of_a_cq_breaks_its_connection, 120)
+{
+	struct t_pair *p = &self->p;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, die_with_entries(p));
+	ASSERT_EQ(0, mean_set("raise", "cq_err"));
+	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[0], DAT_EV_BROKEN));
+	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[1], DAT_EV_BROKEN));
+}
+
 TEST_HARNESS_MAIN
