@@ -354,6 +354,21 @@ static struct dat_ia *dev_take_ia(struct list_head *ias, struct list_head *next)
 }
 
 /*
+ * Queues an event to the async EVD of each IA of a port.  @port: 0 for all ports of the device.
+ * Takes dat_dev_lock.
+ */
+void dat_dev_async(struct dat_dev *dev, u32 port, u32 type, u16 reason)
+{
+	struct dat_ia *ia;
+
+	mutex_lock(&dat_dev_lock);
+	list_for_each_entry(ia, &dev->ias, node)
+		if (!port || ia->port == port)
+			dat_ia_report(ia, type, reason);
+	mutex_unlock(&dat_dev_lock);
+}
+
+/*
  * Sets ia->closing in all IAs of a device, so that dat_ia_pin_begin() starts no more registrations.
  * The shutdown of an IA would have to wait for these registrations.  Returns the number of IAs.
  */
@@ -394,7 +409,7 @@ void dat_dev_unregister(struct dat_dev *dev)
 		dat_log("%s: the device is removed while IAs are open: %u", name, n);
 	}
 	while ((ia = dev_take_ia(&dev->ias, &closing))) {
-		dat_ia_report(ia, DAT_EV_ASYNC_CATASTROPHIC, 0);
+		dat_ia_report(ia, DAT_EV_ASYNC_CATASTROPHIC, DAT_IA_REASON_CATASTROPHIC);
 		dat_ia_abort_conns(ia);
 		dat_ia_put(ia);
 	}

@@ -126,11 +126,31 @@ static void fill_limits(const struct ib_device *ibdev, struct dat_limits *l)
 	l->virt_dma = ib_uses_virt_dma((struct ib_device *)ibdev);
 }
 
-/* Handles an asynchronous event of a device.  ib_core calls this function in a work item. */
+/*
+ * Handles an asynchronous event of a device.  ib_core calls this function in a work item, which
+ * serves all devices of the host.
+ *
+ * IB_EVENT_PORT_ACTIVE is not reported, because DAT has no event for the end of an error.
+ */
 static void device_event(struct ib_event_handler *handler, struct ib_event *event)
 {
-	if (event->event == IB_EVENT_GID_CHANGE)
+	struct verbs_dev *vdev = container_of(handler, struct verbs_dev, events);
+
+	switch (event->event) {
+	case IB_EVENT_GID_CHANGE:
 		verbs_addrs_changed(NULL, event->device);
+		break;
+	case IB_EVENT_DEVICE_FATAL:
+		dat_log("%s: the device has failed", dev_name(&event->device->dev));
+		dat_dev_async(vdev->dev, 0, DAT_EV_ASYNC_CATASTROPHIC, DAT_IA_REASON_CATASTROPHIC);
+		break;
+	case IB_EVENT_PORT_ERR:
+		dat_dev_async(vdev->dev, event->element.port_num, DAT_EV_ASYNC_INTERNAL,
+			      DAT_IA_REASON_OTHER);
+		break;
+	default:
+		break;
+	}
 }
 
 static int client_add(struct ib_device *ibdev);
@@ -208,6 +228,7 @@ static int client_add(struct ib_device *ibdev)
 		return -ENOMEM;
 	}
 	vdev->ibdev = ibdev;
+	vdev->dev = dev;
 	vdev->nvectors = nvectors;
 	dev->priv = vdev;
 #ifdef CONFIG_CGROUP_RDMA

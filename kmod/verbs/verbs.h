@@ -166,6 +166,7 @@ enum verbs_reg {
 /* A device of the verbs transport.  The member priv of struct dat_dev points to this structure. */
 struct verbs_dev {
 	struct ib_device	*ibdev;
+	struct dat_dev		*dev;		/* core's structure for the device */
 	struct ib_event_handler	events;		/* asynchronous events of @ibdev */
 	enum verbs_reg		reg;		/* way to register memory of a process */
 	u64			page_sizes;	/* mask of the page sizes that REG_MR may use */

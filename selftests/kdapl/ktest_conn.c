@@ -1042,6 +1042,25 @@ static bool async_comes(struct ktest *t, DAT_EVENT *event)
 	return true;
 }
 
+static void an_error_of_the_port_is_an_async_event(struct ktest *t)
+{
+	struct ib_device *ibdev = ib_device_get_by_name(ktest_device, RDMA_DRIVER_UNKNOWN);
+	struct ib_event error = {
+		.device = ibdev, .element.port_num = 1, .event = IB_EVENT_PORT_ERR,
+	};
+	DAT_ASYNCH_ERROR_EVENT_DATA *data;
+	DAT_EVENT event;
+
+	KT_TRUE(t, ibdev);
+	ib_dispatch_event(&error);
+	ib_device_put(ibdev);
+	KT_TRUE(t, async_comes(t, &event));
+	data = &event.event_data.asynch_error_event_data;
+	KT_EQ(t, event.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	KT_TRUE(t, data->dat_handle == t->ia);
+	KT_EQ(t, data->reason, DAT_IA_OTHER_ERROR);
+}
+
 /*
  * Let @n messages arrive at an EVD with room for two.  @first is the cookie of the first receive.
  */
@@ -1316,6 +1335,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(modified_endpoints_work),
 	KTEST(posts_beside_a_modification_fit),
 	KTEST(freed_endpoints_are_not_disconnected),
+	KTEST(an_error_of_the_port_is_an_async_event),
 	KTEST(close_ends_everything),
 	{}
 };

@@ -264,4 +264,27 @@ TEST_F_TIMEOUT(dead, an_error_of_a_cq_breaks_its_connection, 120)
 	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[1], DAT_EV_BROKEN));
 }
 
+TEST_F_TIMEOUT(dead, errors_of_port_and_device_are_async_events, 120)
+{
+	struct t_pair *p = &self->p;
+	struct t_evd async;
+	struct dat_eqe eqe;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_ASYNC, 8, &async));
+	/* The end of a port's error is no event of DAT. */
+	ASSERT_EQ(0, mean_set("raise", "port_active"));
+	ASSERT_EQ(0, mean_set("raise", "port_err"));
+	ASSERT_EQ(1, t_event(&async, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_ASYNC_INTERNAL, eqe.type);
+	EXPECT_EQ(DAT_IA_REASON_OTHER, eqe.status);
+	EXPECT_EQ(DAT_OBJ_IA, eqe.cookie);
+	ASSERT_EQ(0, mean_set("raise", "device_fatal"));
+	ASSERT_EQ(1, t_event(&async, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_ASYNC_CATASTROPHIC, eqe.type);
+	EXPECT_EQ(DAT_IA_REASON_CATASTROPHIC, eqe.status);
+	EXPECT_EQ(DAT_OBJ_IA, eqe.cookie);
+}
+
 TEST_HARNESS_MAIN

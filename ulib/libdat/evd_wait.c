@@ -100,7 +100,8 @@ static void to_connection(const struct udat_evd *evd, const struct dat_eqe *eqe,
  */
 static int is_malformed_buffer(const struct dat_eqe *eqe)
 {
-	return eqe->type == DAT_EV_ASYNC_INTERNAL && eqe->status == DAT_SRQ_REASON_OTHER;
+	return eqe->type == DAT_EV_ASYNC_INTERNAL && eqe->cookie == DAT_OBJ_SRQ &&
+	       eqe->status == DAT_SRQ_REASON_OTHER;
 }
 
 /* Returns whether evd_translate() looks up an object that the event names. */

@@ -350,6 +350,10 @@ struct dat_ia_close {
 
 #define DAT_IOC_IA_CLOSE	DAT_IOC(IA_CLOSE)
 
+/* Reasons of async events about an IA, as in DAT_IA_REASON. */
+#define DAT_IA_REASON_CATASTROPHIC	0
+#define DAT_IA_REASON_OTHER		1
+
 /**
  * struct dat_free - destroy an object
  * @size: size of this structure, in bytes
