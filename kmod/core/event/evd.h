@@ -57,6 +57,7 @@ struct dat_solicited_conn {
 	struct dat_round_link	link;		/* entry in evd->solicited */
 	bool			early;		/* notified before conn->live was set; ep->lock */
 	struct timer_list	timer;		/* polls the receive CQ if the EP has an SRQ */
+	unsigned long		delay;		/* jiffies from poll to poll of @timer; ep->lock */
 };
 
 /* Event dispatcher. */

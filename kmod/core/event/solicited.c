@@ -25,11 +25,13 @@
 #include "core/ep/ep.h"
 #include "core/event/evd.h"
 
-#define SOL_PERIOD	(HZ / 10)	/* period of sol_timer() while no receives complete */
+#define SOL_PERIOD	(HZ / 10UL)	/* longest time between two calls of sol_timer() */
 
 /*
- * Polls the receive CQ of a connection with an SRQ, and polls again in the next jiffy if there were
- * receives.  One poll takes only some of the completions, and the device gets only as many buffers.
+ * Polls the receive CQ of a connection with an SRQ.  Polls again in the next jiffy if there were
+ * receives, because one poll takes only some of the completions, and the device gets only as many
+ * buffers.  Otherwise the delays double: a sender that has found no buffer takes a while to try
+ * again.
  *
  * A timer runs in softirq, which is an RCU read side, so the EP is not freed meanwhile.
  */
@@ -37,14 +39,15 @@ static void sol_timer(struct timer_list *timer)
 {
 	struct dat_conn *conn = container_of(timer, struct dat_conn, sol.timer);
 	struct dat_ep *ep = READ_ONCE(conn->ep);
-	int done;
+	unsigned long delay;
 
 	if (!ep)
 		return;
 	spin_lock(&ep->lock);
 	if (conn->sol.link.round) {
-		done = conn->dev->ops->take_unsolicited(conn);
-		mod_timer(timer, jiffies + (done ? 1 : SOL_PERIOD));
+		delay = conn->dev->ops->take_unsolicited(conn) ? 1 : 2 * conn->sol.delay;
+		conn->sol.delay = min(delay, SOL_PERIOD);
+		mod_timer(timer, jiffies + conn->sol.delay);
 	}
 	spin_unlock(&ep->lock);
 }
@@ -68,8 +71,10 @@ void dat_solicited_join(struct dat_conn *conn)
 	spin_unlock(&r->lock);
 	if (conn->sol.early)
 		dat_evd_notify(ep->recv_evd);
-	if (ep->srq)
-		mod_timer(&conn->sol.timer, jiffies + SOL_PERIOD);
+	if (!ep->srq)
+		return;
+	conn->sol.delay = SOL_PERIOD;
+	mod_timer(&conn->sol.timer, jiffies + SOL_PERIOD);
 }
 
 /* Removes a closing connection from evd->solicited, if it is in that round.  ep->lock is held. */
