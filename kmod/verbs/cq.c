@@ -167,7 +167,9 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	if (ep) {
 		dat_complete_begin(&vc->conn);
 		spin_lock_bh(&ep->lock);
-		done = verbs_poll(vc, vc->cq, budget);
+		/* A connection that has left the EP meanwhile has no completions. */
+		if (vc->conn.ep == ep)
+			done = verbs_poll(vc, vc->cq, budget);
 		polled = done && done < budget && dat_busy_join(&vc->conn);
 		/*
 		 * Call irq_poll_complete() while ep->lock is held.  The connection may leave busy
@@ -196,12 +198,13 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 {
 	bool polled;
-	int done;
+	int done = 0;
 
 	if (!spin_trylock(&ep->lock))
 		return true;
 	dat_complete_begin(&vc->conn);
-	done = verbs_poll(vc, vc->cq, VERBS_CQ_BUDGET);
+	if (vc->conn.ep == ep)
+		done = verbs_poll(vc, vc->cq, VERBS_CQ_BUDGET);
 	polled = done && done < VERBS_CQ_BUDGET && dat_busy_join(&vc->conn);
 	spin_unlock(&ep->lock);
 	dat_complete_end(&vc->conn);

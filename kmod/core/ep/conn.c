@@ -470,8 +470,11 @@ static void conn_leave_ep(struct dat_conn *conn)
 	/*
 	 * Clear conn->ep before nconns drops: handlers and pollers read conn->ep under RCU, without
 	 * a lock, and must not find the EP after its shutdown, which waits until nconns is 0.
+	 * Handlers and pollers that hold ep->lock rely on conn->ep.
 	 */
+	spin_lock_bh(&ep->lock);
 	WRITE_ONCE(conn->ep, NULL);
+	spin_unlock_bh(&ep->lock);
 	atomic_dec(&ep->obj.ia->nconns);
 	if (atomic_dec_and_test(&ep->nconns))
 		wake_up_var(&ep->nconns);
