@@ -166,6 +166,9 @@ static void connect_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 static void async_upcall(DAT_PVOID instance_data, const DAT_EVENT *event,
 			 DAT_BOOLEAN more_events)
 {
+	/* The port has an error.  If the port stays down, the connection breaks. */
+	if (event->event_number == DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR)
+		return;
 	datblk_fail(instance_data, event->event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC ?
 		    "the adapter is gone" : "the adapter has reported an error");
 }
