@@ -114,7 +114,7 @@ TEST_F_TIMEOUT(many, a_file_has_65536_eps, 600)
 #define CONNS		1000
 #define BATCH		8	/* connections that are made at the same time */
 #define BUFFERS		16384
-#define CONN_KIB	512	/* limit of this test for both ends of a connection */
+#define CONN_KIB	1024	/* limit of this test for both ends of a connection */
 #define STREAMS		(DAT_STREAM_DTO | DAT_STREAM_CONNECTION)
 
 /* Each connection has an end with the SRQ, whose events are in evd[0], and an end without. */
