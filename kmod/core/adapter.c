@@ -12,6 +12,11 @@
 static DEFINE_MUTEX(dat_dev_lock);
 static LIST_HEAD(dat_devs);	/* in ascending order of dat_dev.serial */
 static u32 dev_serial;		/* protected by dat_dev_lock */
+/*
+ * Protects dev->ias of all devices.  Not dat_dev_lock, under which ports are queried: handlers of a
+ * device's events must not wait for that.
+ */
+static DEFINE_MUTEX(dat_ias_lock);
 
 static void dev_free(struct dat_dev *dev)
 {
@@ -233,21 +238,23 @@ bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia)
 
 	mutex_lock(&dat_dev_lock);
 	alive = !list_empty(&dev->node);
+	mutex_lock(&dat_ias_lock);
 	if (alive)
 		list_add_tail(&ia->node, &dev->ias);
+	mutex_unlock(&dat_ias_lock);
 	mutex_unlock(&dat_dev_lock);
 	return alive;
 }
 
 /*
- * Undoes dat_dev_attach(); idempotent.  Takes dat_dev_lock, the outermost lock, so the caller must
- * hold no lock of dat.h.
+ * Undoes dat_dev_attach(); idempotent.  Takes dat_ias_lock, an outer lock, so the caller must hold
+ * no lock of dat.h.
  */
 void dat_dev_detach(struct dat_ia *ia)
 {
-	mutex_lock(&dat_dev_lock);
+	mutex_lock(&dat_ias_lock);
 	list_del_init(&ia->node);
-	mutex_unlock(&dat_dev_lock);
+	mutex_unlock(&dat_ias_lock);
 }
 
 /* Returns 3 for IPv4, 2 for IPv6, 1 for link-local IPv6, and 0 for another family than @family. */
@@ -341,7 +348,7 @@ static struct dat_ia *dev_take_ia(struct list_head *ias, struct list_head *next)
 {
 	struct dat_ia *ia;
 
-	mutex_lock(&dat_dev_lock);
+	mutex_lock(&dat_ias_lock);
 	ia = list_first_entry_or_null(ias, struct dat_ia, node);
 	if (ia) {
 		list_del_init(&ia->node);
@@ -349,23 +356,23 @@ static struct dat_ia *dev_take_ia(struct list_head *ias, struct list_head *next)
 			list_add_tail(&ia->node, next);
 		kref_get(&ia->ref);
 	}
-	mutex_unlock(&dat_dev_lock);
+	mutex_unlock(&dat_ias_lock);
 	return ia;
 }
 
 /*
  * Queues an event to the async EVD of each IA of a port.  @port: 0 for all ports of the device.
- * Takes dat_dev_lock.
+ * Takes dat_ias_lock.
  */
 void dat_dev_async(struct dat_dev *dev, u32 port, u32 type, u16 reason)
 {
 	struct dat_ia *ia;
 
-	mutex_lock(&dat_dev_lock);
+	mutex_lock(&dat_ias_lock);
 	list_for_each_entry(ia, &dev->ias, node)
 		if (!port || ia->port == port)
 			dat_ia_report(ia, type, reason);
-	mutex_unlock(&dat_dev_lock);
+	mutex_unlock(&dat_ias_lock);
 }
 
 /*
@@ -377,12 +384,12 @@ static unsigned int dev_close_ias(struct dat_dev *dev)
 	unsigned int n = 0;
 	struct dat_ia *ia;
 
-	mutex_lock(&dat_dev_lock);
+	mutex_lock(&dat_ias_lock);
 	list_for_each_entry(ia, &dev->ias, node) {
 		WRITE_ONCE(ia->closing, true);
 		n++;
 	}
-	mutex_unlock(&dat_dev_lock);
+	mutex_unlock(&dat_ias_lock);
 	return n;
 }
 

@@ -30,7 +30,8 @@
  *
  * Locks, outer to inner:
  *
- *   dat_dev_lock          mutex; list of devices, list of IAs of a device
+ *   dat_dev_lock          mutex; list of devices
+ *   dat_ias_lock          mutex; lists of the IAs of devices
  *   ia->sem               read: a call that sleeps and uses the device; write: a shutdown
  *   cr_make_lock          mutex of the kernel face: creation of the EP of a request
  *   kdat_ep->modify       mutex of the kernel face: one modification of an EP at a time
@@ -114,7 +115,7 @@ struct dat_dev {
 	struct dat_limits		limits;
 	u32				serial;	/* number of the registration, from 1 on */
 	struct list_head		node;	/* entry in the list of devices; dat_dev_lock */
-	struct list_head		ias;	/* open IAs; dat_dev_lock */
+	struct list_head		ias;	/* open IAs; dat_ias_lock */
 	/* Number of connections that have left their EP and wait for dat_conn_gone(). */
 	atomic_t			ending;
 	struct dat_stats __percpu	*stats[]; /* counters of each port; [0]: port 1 */
@@ -130,7 +131,7 @@ struct dat_ia {
 	struct sockaddr_storage	addr;
 	struct dat_stats __percpu *stats;	/* counters of the port */
 	struct net		*net;		/* network namespace of the opener */
-	struct list_head	node;		/* entry in dev->ias; dat_dev_lock */
+	struct list_head	node;		/* entry in dev->ias; dat_ias_lock */
 	/*
 	 * A call that sleeps and uses the device holds @sem for reading, except a registration of
 	 * user memory, see @pinning.  A shutdown holds @sem for writing.
