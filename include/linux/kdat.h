@@ -83,6 +83,10 @@
  * and the async EVD gets DAT_ASYNC_ERROR_IA_CATASTROPHIC.  Memory is no longer registered.  EVDs,
  * their events and their upcalls stay.
  *
+ * The event does not say that the removal has ended: it comes first, and it also comes when a
+ * device reports a fatal error, which a removal may follow with another event.  So a device may
+ * access memory until the consumer has freed its LMRs or closed its IA.
+ *
  * After the removal, these calls still work: calls on existing EVDs and on consumer contexts, all
  * frees, dat_ep_disconnect(), dat_cr_reject() and dat_ia_close().  dat_lmr_sync_rdma_read() and
  * dat_lmr_sync_rdma_write() fail for LMRs, since the memory is no longer registered.  All other

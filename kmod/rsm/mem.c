@@ -128,8 +128,8 @@ static void mem_unpin_pages(struct rsm_mem *mem)
  * Pins memory and sets mem->writable.  Local memory may be read-only, because a put only reads
  * local memory.  The pin of a private mapping uses FOLL_FORCE and FOLL_WRITE.  These flags break
  * copy-on-write before the pages are pinned, so the process keeps seeing the pinned pages.  A
- * shared read-only mapping has no copies, and the kernel refuses these flags for it.  After an
- * error, the caller unpins the pages in @mem.
+ * shared read-only mapping has no copies, and the kernel refuses these flags for it, so its pages
+ * are pinned one by one without them.  After an error, the caller unpins the pages in @mem.
  */
 static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 {
@@ -146,11 +146,14 @@ static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 		return ret;
 	mem_unpin_pages(mem);
 	mem->writable = false;
-	ret = mem_pin_pages(mem, addr, npages, FOLL_WRITE | FOLL_FORCE | FOLL_LONGTERM);
-	if (ret != -EFAULT)
-		return ret;
-	mem_unpin_pages(mem);
-	return mem_pin_pages(mem, addr, npages, FOLL_LONGTERM);
+	for (;;) {
+		ret = mem_pin_pages(mem, addr, npages, FOLL_WRITE | FOLL_FORCE | FOLL_LONGTERM);
+		if (ret != -EFAULT)
+			return ret;
+		ret = mem_pin_pages(mem, addr, mem->npages + 1, FOLL_LONGTERM);
+		if (ret)
+			return ret;
+	}
 }
 
 static int mem_error(int err, u64 addr, u64 length, bool exported)

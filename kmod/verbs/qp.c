@@ -216,6 +216,9 @@ int verbs_make_qp(struct dat_conn *conn)
 	}
 	/* Reserve an entry of the SQ for the marker that a drain posts. */
 	dat_conn_set_windows(conn, sq - 1);
+	/* error_work() ignores an error that a CQ has reported while there was no QP. */
+	if (READ_ONCE(vc->cq_failed))
+		queue_work(dat_wq, &vc->error_work);
 	return 0;
 }
 
@@ -404,7 +407,8 @@ static unsigned long await_drain(struct verbs_conn *vc)
  */
 static unsigned long await_last_wqe(struct verbs_conn *vc)
 {
-	if (!vc->conn.ep->srq || !may_have_received(vc))
+	if (!vc->conn.ep->srq || !may_have_received(vc) || !vc->in_error ||
+	    READ_ONCE(vc->cq_failed))
 		return 0;
 	if (vc->conn.dev->quirks & DAT_QUIRK_NO_LAST_WQE)
 		return step_left(vc, FLUSH_TIME);

@@ -58,7 +58,8 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 	int ret = 0;
 
 	spin_lock_bh(&ep->lock);
-	if (ep->dead) {
+	/* Once dat_dev_unregister() has ended the connections of an IA, the IA gets no new ones. */
+	if (ep->dead || READ_ONCE(ep->obj.ia->closing)) {
 		ret = -ENODEV;
 	} else if (ep->state != DAT_EP_UNCONNECTED || conn->version != ep->version ||
 		   ep->sq.frozen) {
