@@ -1203,7 +1203,7 @@ typedef union kdat_sp_handle {
 /**
  * struct kdat_cr_arrival_event_data - data of the event that reports a connection request
  * @sp_handle: service point that received the request
- * @local_ia_address_ptr: local address that received the request, valid until the IA is closed
+ * @local_ia_address_ptr: local address that received the request, valid as long as @cr_handle
  * @conn_qual: connection qualifier that received the request
  * @cr_handle: the connection request, which the consumer must accept, reject or hand off
  * @truncate_flag: whether private data was truncated; always DAT_FALSE

@@ -49,6 +49,7 @@ static void to_cr(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA
 	struct dat_ia *ia = evd->obj.ia;
 	struct kdat_ia *kia;
 	struct dat_obj *obj;
+	struct dat_cr *cr;
 
 	arrival->sp_handle.psp_handle = owner_of(eqe);
 	arrival->conn_qual = eqe->cookie;
@@ -62,8 +63,10 @@ static void to_cr(struct dat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT_DATA
 	 */
 	obj = xa_load(&ia->objs, eqe->len);
 	if (obj && obj->type == DAT_OBJ_CR) {
-		kdat_cr_take_ep(to_dat_cr(obj));
+		cr = to_dat_cr(obj);
+		kdat_cr_take_ep(cr);
 		arrival->cr_handle = kdat_handle(obj);
+		arrival->local_ia_address_ptr = (struct sockaddr *)&cr->local;
 	}
 	rcu_read_unlock();
 }

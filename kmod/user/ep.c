@@ -339,6 +339,8 @@ int dat_cmd_cr_query(struct dat_ucmd *ucmd)
 	arg->remote_port = dat_addr_port(&cr->remote);
 	arg->pd_len = cr->pd_len;
 	memcpy(arg->pd, cr->pd, sizeof(arg->pd));
+	arg->local_len = dat_cmd_addr(arg->local, &cr->local);
+	arg->local_port = dat_addr_port(&cr->local);
 	dat_obj_put(&cr->obj);
 	return 0;
 }

@@ -6,10 +6,13 @@
  */
 #include <linux/delay.h>
 #include <linux/in.h>
+#include <linux/inetdevice.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/net.h>
 #include <linux/slab.h>
+#include <net/if_inet6.h>
+#include <net/addrconf.h>
 #include <rdma/ib_verbs.h>
 
 #include "ktest.h"
@@ -311,6 +314,67 @@ static void large_qualifier(struct ktest *t, struct pair *p)
 	KT_OK(t, dat_psp_free(psp));
 }
 
+/*
+ * Set @addr to the link-local address of the interface that has the address of the IA.  Return
+ * false if there is none.
+ */
+static bool other_address(const struct sockaddr_storage *of_ia, struct sockaddr_in6 *addr)
+{
+	const struct sockaddr_in *in = (const void *)of_ia;
+	struct net_device *ndev;
+	struct inet6_ifaddr *ifa;
+	struct inet6_dev *idev;
+
+	memset(addr, 0, sizeof(*addr));
+	rcu_read_lock();
+	ndev = in->sin_family == AF_INET ?
+	       __ip_dev_find(&init_net, in->sin_addr.s_addr, false) : NULL;
+	idev = ndev ? __in6_dev_get(ndev) : NULL;
+	if (idev) {
+		list_for_each_entry_rcu(ifa, &idev->addr_list, if_list) {
+			if (!(ipv6_addr_type(&ifa->addr) & IPV6_ADDR_LINKLOCAL))
+				continue;
+			addr->sin6_family = AF_INET6;
+			addr->sin6_addr = ifa->addr;
+			addr->sin6_scope_id = ndev->ifindex;
+		}
+	}
+	rcu_read_unlock();
+	return addr->sin6_family;
+}
+
+/* Connect to @to, and check that the event of the request has this address. */
+static void arrives_at(struct ktest *t, struct pair *p, int n, void *to, u32 from, u32 len)
+{
+	struct sockaddr *at;
+
+	KT_OK(t, dat_ep_connect(p->a, to, QUAL, 5000000, 0, NULL, DAT_QOS_BEST_EFFORT,
+				DAT_CONNECT_DEFAULT_FLAG));
+	KT_TRUE(t, kt_box_wait(&p->cr));
+	at = arrival(p, n)->local_ia_address_ptr;
+	KT_TRUE(t, at && at->sa_family == ((struct sockaddr *)to)->sa_family &&
+		!memcmp((char *)at + from, to + from, len));
+	KT_OK(t, dat_cr_reject(arrival(p, n)->cr_handle, 0, NULL));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+	KT_OK(t, dat_ep_reset(p->a));
+}
+
+static void address_of_request(struct ktest *t, struct pair *p)
+{
+	struct sockaddr_in6 other;
+	DAT_PSP_HANDLE psp;
+
+	KT_OK(t, dat_psp_create(t->ia, QUAL, p->cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	arrives_at(t, p, 0, &p->addr, offsetof(struct sockaddr_in, sin_addr),
+		   sizeof(struct in_addr));
+	if (other_address(&p->addr, &other))
+		arrives_at(t, p, 1, &other, offsetof(struct sockaddr_in6, sin6_addr),
+			   sizeof(struct in6_addr));
+	else
+		pr_info("# %s: skipped: no link-local address\n", t->name);
+	KT_OK(t, dat_psp_free(psp));
+}
+
 static void qualities_of_service(struct ktest *t, struct pair *p)
 {
 	static const DAT_QOS qos[] = {
@@ -408,6 +472,11 @@ static void requests_are_rejected(struct ktest *t)
 static void qualifiers_beyond_ports_are_reached(struct ktest *t)
 {
 	unconnected(t, large_qualifier);
+}
+
+static void a_request_names_the_address_that_was_used(struct ktest *t)
+{
+	unconnected(t, address_of_request);
 }
 
 static void connections_have_a_quality_of_service(struct ktest *t)
@@ -1316,6 +1385,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(requests_are_rejected),
 	KTEST(addresses_out_of_reach_are_refused),
 	KTEST(qualifiers_beyond_ports_are_reached),
+	KTEST(a_request_names_the_address_that_was_used),
 	KTEST(connections_have_a_quality_of_service),
 	KTEST(requests_nobody_is_told_of_are_refused),
 	KTEST(reserved_endpoint_takes_the_request),

@@ -3,6 +3,7 @@
 /* Connections through libdat: events, private data, and EP states. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -74,6 +75,62 @@ TEST_F_TIMEOUT(connect, requester_and_private_data_are_known, 60)
 	EXPECT_EQ(A_QUAL, ep.remote_port_qual);
 	EXPECT_EQ(0, memcmp(ep.remote_ia_address_ptr->sa_data + 2,
 			    p->attr.ia_address_ptr->sa_data + 2, 4));
+}
+
+/*
+ * Set @addr to another address of the interface with the address of the IA: its link-local one.
+ * Return 1 if there is one.
+ */
+static int other_address(const struct sockaddr *of_ia, struct sockaddr_in6 *addr)
+{
+	const char *name = NULL;
+	struct ifaddrs *all, *i;
+	int found = 0;
+
+	if (of_ia->sa_family != AF_INET || getifaddrs(&all))
+		return 0;
+	for (i = all; i; i = i->ifa_next)
+		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
+		    !memcmp(i->ifa_addr->sa_data + 2, of_ia->sa_data + 2, 4))
+			name = i->ifa_name;
+	for (i = all; i && name && !found; i = i->ifa_next) {
+		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET6 || strcmp(i->ifa_name, name))
+			continue;
+		memcpy(addr, i->ifa_addr, sizeof(*addr));
+		found = IN6_IS_ADDR_LINKLOCAL(&addr->sin6_addr);
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+/* Covers: dat_ep_connect */
+TEST_F_TIMEOUT(connect, a_request_names_the_address_that_was_used, 60)
+{
+	struct a_pair *p = &self->p;
+	DAT_CR_ARRIVAL_EVENT_DATA *arrival;
+	const struct sockaddr_in6 *local;
+	struct sockaddr_in6 addr;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, do_connect(p, A_QUAL, NULL, 0));
+	ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
+	arrival = &event.event_data.cr_arrival_event_data;
+	EXPECT_EQ(0, memcmp(arrival->local_ia_address_ptr->sa_data + 2,
+			    p->attr.ia_address_ptr->sa_data + 2, 4));
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(arrival->cr_handle));
+	ASSERT_EQ(1, a_event(p->evd[1], A_WAIT_US, &event));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_reset(p->ep[1]));
+	if (!other_address(p->attr.ia_address_ptr, &addr))
+		SKIP(return, "the interface has no link-local address");
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_ep_connect(p->ep[1], (DAT_IA_ADDRESS_PTR)&addr, A_QUAL, DAT_TIMEOUT_INFINITE,
+				 0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	ASSERT_EQ(1, a_event(p->cr, A_WAIT_US, &event));
+	arrival = &event.event_data.cr_arrival_event_data;
+	local = (const struct sockaddr_in6 *)arrival->local_ia_address_ptr;
+	EXPECT_EQ(AF_INET6, local->sin6_family);
+	EXPECT_EQ(0, memcmp(&addr.sin6_addr, &local->sin6_addr, sizeof(addr.sin6_addr)));
+	ASSERT_EQ(DAT_SUCCESS, dat_cr_reject(arrival->cr_handle));
 }
 
 /* Covers: dat_cr_reject; dat_ep_reset; SH 54 */

@@ -27,6 +27,8 @@ static int cr_fetch(struct udat_cr *cr)
 	memcpy(cr->remote, arg.remote, sizeof(cr->remote));
 	memcpy(cr->pd, arg.pd, sizeof(cr->pd));
 	cr->remote_port = arg.remote_port;
+	memcpy(cr->local, arg.local, sizeof(cr->local));
+	cr->local_len = arg.local_len;
 	cr->pd_len = arg.pd_len;
 	cr->queried = 1;
 out:
@@ -51,6 +53,17 @@ void udat_cr_arrived(struct udat_cr *cr, void *sp)
 		cr->ep = udat_ep_tentative(cr->obj.ia);
 		cr->ep_is_ours = 1;
 	}
+}
+
+/*
+ * Returns the local address that received the request.  If the request is gone, or if the driver is
+ * older than this field, returns the address that represents the adapter.
+ */
+DAT_IA_ADDRESS_PTR udat_cr_local(struct udat_cr *cr)
+{
+	if (cr_fetch(cr) || !cr->local_len)
+		return (DAT_IA_ADDRESS_PTR)cr->obj.ia->info.addr;
+	return (DAT_IA_ADDRESS_PTR)cr->local;
 }
 
 /* Give up the EP of a request that is rejected or handed off. */

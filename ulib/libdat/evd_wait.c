@@ -56,6 +56,7 @@ static void to_cr(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *ev
 	}
 	cr->obj.id = eqe->len;
 	udat_cr_arrived(cr, (void *)(uintptr_t)eqe->owner);
+	data->local_ia_address_ptr = udat_cr_local(cr);
 	udat_obj_publish(&cr->obj, UDAT_TYPE(CR));
 }
 

@@ -360,6 +360,8 @@ struct udat_cr {
 	int		queried;
 	uint8_t		remote[DAT_ADDR_SIZE];
 	uint32_t	remote_port;
+	uint8_t		local[DAT_ADDR_SIZE];
+	uint32_t	local_len;
 	uint32_t	pd_len;
 	uint8_t		pd[DAT_MAX_PRIVATE_DATA];
 };
@@ -540,6 +542,7 @@ void udat_explain_address(const struct udat_ia *ia);
 DAT_RETURN udat_listen_error(const struct udat_ia *ia, int err, int any);
 struct udat_ep *udat_rsp_spend(struct udat_rsp *rsp);
 void udat_cr_arrived(struct udat_cr *cr, void *sp);
+DAT_IA_ADDRESS_PTR udat_cr_local(struct udat_cr *cr);
 DAT_RETURN udat_state_error(DAT_EP_STATE state);
 
 /* post.c */

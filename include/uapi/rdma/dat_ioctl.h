@@ -1093,7 +1093,7 @@ struct dat_psp_create {
 #define DAT_IOC_PSP_CREATE	DAT_IOC(PSP_CREATE)
 
 /**
- * struct dat_cr_query - get a request's sender and data; all fields but @size and @id are out
+ * struct dat_cr_query - get a request's addresses and data; all fields but @size and @id are out
  * @size: size of this structure, in bytes
  * @id: id of the CR
  * @remote_len: number of valid bytes in @remote
@@ -1102,6 +1102,11 @@ struct dat_psp_create {
  * @rsvd: 0
  * @remote: struct sockaddr_in or sockaddr_in6 of the requester
  * @pd: private data
+ * @local_len: number of valid bytes in @local
+ * @local_port: port that has received the request
+ * @local: address of the adapter that has received the request
+ *
+ * Version 1 ends with @pd.
  */
 struct dat_cr_query {
 	__u32 size;
@@ -1112,6 +1117,9 @@ struct dat_cr_query {
 	__u32 rsvd;
 	__u8  remote[DAT_ADDR_SIZE];
 	__u8  pd[DAT_MAX_PRIVATE_DATA];
+	__u32 local_len;
+	__u32 local_port;
+	__u8  local[DAT_ADDR_SIZE];
 };
 
 #define DAT_IOC_CR_QUERY	DAT_IOC(CR_QUERY)
@@ -1494,7 +1502,7 @@ DAT_RING_OFFSET(dat_psp_create, conn_qual, 8);
 DAT_RING_OFFSET(dat_psp_create, user_data, 16);
 DAT_RING_OFFSET(dat_psp_create, id, 24);
 DAT_RING_OFFSET(dat_psp_create, flags, 28);
-DAT_RING_ASSERT(sizeof(struct dat_cr_query) == 344);
+DAT_RING_ASSERT(sizeof(struct dat_cr_query) == 416);
 DAT_RING_OFFSET(dat_cr_query, size, 0);
 DAT_RING_OFFSET(dat_cr_query, id, 4);
 DAT_RING_OFFSET(dat_cr_query, remote_len, 8);
@@ -1503,6 +1511,9 @@ DAT_RING_OFFSET(dat_cr_query, pd_len, 16);
 DAT_RING_OFFSET(dat_cr_query, rsvd, 20);
 DAT_RING_OFFSET(dat_cr_query, remote, 24);
 DAT_RING_OFFSET(dat_cr_query, pd, 88);
+DAT_RING_OFFSET(dat_cr_query, local_len, 344);
+DAT_RING_OFFSET(dat_cr_query, local_port, 348);
+DAT_RING_OFFSET(dat_cr_query, local, 352);
 DAT_RING_ASSERT(sizeof(struct dat_cr_accept) == 272);
 DAT_RING_OFFSET(dat_cr_accept, size, 0);
 DAT_RING_OFFSET(dat_cr_accept, id, 4);
