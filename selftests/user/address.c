@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* The addresses of an adapter: listeners follow them, and a connect takes its source by route. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -187,8 +188,20 @@ FIXTURE(address) {
 	char from[64];
 };
 
+/* Remove the second adapter, if there is one. */
+static void second_remove(void)
+{
+	if (!if_nametoindex("second"))
+		return;
+	adapter_remove(adapter_type(), 1);
+	ip("link del second");
+}
+
 static void forget(void)
 {
+	second_remove();
+	if (if_nametoindex("over"))
+		ip("link set v0 nomaster; ip link set v0 up; ip link del over");
 	if (if_nametoindex("v0.7"))
 		ip("link del v0.7");
 	v0_change(RTM_DELADDR, "10.9.9.1");
@@ -250,6 +263,93 @@ TEST_F_TIMEOUT(address, a_listener_listens_on_a_VLAN, 120)
 	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.7.1", self->from));
 	EXPECT_STREQ("10.9.7.1", self->from);
 	EXPECT_EQ(ESTABLISHED, meet(p, "10.9.0.1", self->from));
+}
+
+/*
+ * Give 10.9.8.1 to the interface "over", which carries v0.  Return ESTABLISHED if the listener is
+ * reached there, and from there.
+ */
+static int meet_over(FIXTURE_DATA(address) *self)
+{
+	struct t_pair *p = &self->p;
+	int ret;
+
+	if (ip("addr add 10.9.8.1/24 dev over") || ip("link set over up") ||
+	    await_address(&p->f, "10.9.8.1", 1))
+		return -ENODEV;
+	ret = meet_soon(p, "10.9.8.1", self->from);
+	return ret ? ret : strcmp(self->from, "10.9.8.1");
+}
+
+TEST_F_TIMEOUT(address, a_listener_listens_on_a_macvlan, 120)
+{
+	struct t_pair *p = &self->p;
+
+	if (ip("link add link v0 name over type macvlan mode bridge"))
+		SKIP(return, "this kernel has no macvlan");
+	EXPECT_EQ(ESTABLISHED, meet_over(self));
+	EXPECT_EQ(ESTABLISHED, meet(p, "10.9.0.1", self->from));
+	ASSERT_EQ(0, ip("link del over"));
+	EXPECT_EQ(0, await_address(&p->f, "10.9.8.1", 0));
+}
+
+TEST_F_TIMEOUT(address, a_listener_listens_on_a_bridge, 120)
+{
+	struct t_pair *p = &self->p;
+
+	if (ip("link add over type bridge"))
+		SKIP(return, "this kernel has no bridges");
+	ASSERT_EQ(0, ip("link set v0 master over"));
+	EXPECT_EQ(ESTABLISHED, meet_over(self));
+	ASSERT_EQ(0, ip("link set v0 nomaster"));
+	EXPECT_EQ(0, await_address(&p->f, "10.9.8.1", 0));
+	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.0.1", self->from));
+}
+
+TEST_F_TIMEOUT(address, a_listener_listens_on_a_bond, 120)
+{
+	struct t_pair *p = &self->p;
+
+	if (ip("link add over type bond mode active-backup"))
+		SKIP(return, "this kernel has no bonds");
+	ASSERT_EQ(0, ip("link set v0 down"));
+	ASSERT_EQ(0, ip("link set v0 master over"));
+	EXPECT_EQ(ESTABLISHED, meet_over(self));
+	ASSERT_EQ(0, ip("link set v0 nomaster"));
+	ASSERT_EQ(0, ip("link set v0 up"));
+	EXPECT_EQ(0, await_address(&p->f, "10.9.8.1", 0));
+	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.0.1", self->from));
+}
+
+/* Runs in a network namespace that has 10.9.0.77 only. */
+static int own_addresses(struct t_file *f, void *arg)
+{
+	struct t_file g;
+	int ret = 0;
+
+	if (await_address(f, "10.9.0.77", 1))
+		ret |= 1;
+	if (lists(f, "10.9.0.1"))
+		ret |= 2;
+	if (t_open_at(&g, "10.9.0.77") || !lists(&g, "10.9.0.77"))
+		ret |= 4;
+	/* An IA may be opened before its address is there. */
+	if (!t_open_at(&g, "10.9.0.1") && lists(&g, "10.9.0.1"))
+		ret |= 8;
+	return ret;
+}
+
+TEST_F_TIMEOUT(address, a_network_namespace_has_the_addresses_of_its_interfaces, 60)
+{
+	struct t_container c;
+	int ret = t_container_start(&c, &self->p.f, own_addresses, NULL);
+
+	if (ret == -ENODEV)
+		SKIP(return, "no network namespaces, or no macvlan");
+	EXPECT_EQ(0, ret);
+	EXPECT_EQ(0, lists(&self->p.f, "10.9.0.77"));
+	EXPECT_EQ(1, lists(&self->p.f, "10.9.0.1"));
+	t_container_end(&c);
 }
 
 TEST_F_TIMEOUT(address, a_listener_listens_at_IPv6_addresses, 120)
@@ -399,26 +499,82 @@ TEST_F_TIMEOUT(address, a_name_with_no_address_after_the_at_sign_is_ENOENT, 60)
 	}
 }
 
-/* Nobody answers, so the id of the connection shows its addresses for a while. */
-TEST_F_TIMEOUT(address, a_connect_comes_from_the_address_of_the_route, 120)
+/*
+ * Connect to @to, where nobody answers, so that the id of the connection shows its addresses for a
+ * while.  Return 0 if the connection comes from @from and from the device @link.
+ */
+static int comes_from(struct t_file *f, const struct t_ep *ep, const char *to, const char *from,
+		      const char *link)
 {
-	struct t_pair *p = &self->p;
 	struct dat_ep_connect arg = {
-		.size = sizeof(arg), .id = p->ep[1].id, .conn_qual = T_QUAL,
+		.size = sizeof(arg), .id = ep->id, .conn_qual = T_QUAL,
 		.timeout_us = DAT_WAIT_FOREVER,
 	};
 	struct sockaddr_storage ss;
+	char cmd[200];
+	int ret;
+
+	arg.addr_len = parse(to, &ss);
+	memcpy(arg.addr, &ss, arg.addr_len);
+	ret = t_ioctl(f->fd, DAT_IOC_EP_CONNECT, &arg);
+	snprintf(cmd, sizeof(cmd), "rdma resource show cm_id | grep 'dst-addr %s:4711' |"
+		 " grep '^link %s/' | grep -q 'src-addr %s:'", to, link, from);
+	return ret ? ret : system(cmd);
+}
+
+TEST_F_TIMEOUT(address, a_connect_comes_from_the_address_of_the_route, 120)
+{
+	const char *link = (char *)self->p.f.info.device;
+	struct t_pair *p = &self->p;
 
 	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
 	ASSERT_EQ(0, await_address(&p->f, "10.9.9.1", 1));
 	ASSERT_EQ(0, ip("neigh replace 10.9.9.77 lladdr 02:00:00:00:00:77 dev v0"));
-	arg.addr_len = parse("10.9.9.77", &ss);
-	memcpy(arg.addr, &ss, arg.addr_len);
-	ASSERT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_EP_CONNECT, &arg));
-	EXPECT_EQ(0, system("rdma resource show cm_id | grep 'dst-addr 10.9.9.77:4711' |"
-			    " grep -q 'src-addr 10.9.9.1:'"));
+	EXPECT_EQ(0, comes_from(&p->f, &p->ep[1], "10.9.9.77", "10.9.9.1", link));
 	ip("neigh del 10.9.9.77 dev v0");
 	part(p);
+}
+
+/* Add a second adapter, whose interface is in a subnet of its own and in that of v0. */
+static int second_add(const char *type)
+{
+	return ip("link add second type veth peer name second_peer") ||
+	       ip("addr add 10.99.0.2/24 dev second") ||
+	       ip("addr add 10.9.0.2/24 dev second") || ip("link set second up") ||
+	       ip("link set second_peer up") || adapter_add(type, 1, "second");
+}
+
+/* The route leads through v0, because its address came first. */
+TEST_F_TIMEOUT(address, a_connect_of_the_second_of_two_adapters_in_a_subnet_comes_from_there, 120)
+{
+	const char *type = adapter_type(), *first = (char *)self->p.f.info.device;
+	struct dat_ia_open open_arg = { .size = sizeof(open_arg) };
+	struct t_pair *p = &self->p;
+	struct t_file f = { 0 };
+	struct t_evd evd;
+	char name[32];
+	struct t_ep ep;
+	uint32_t pz;
+
+	if (!type || second_add(type))
+		SKIP(return, "can't make another adapter");
+	snprintf(name, sizeof(name), "%s1", type);
+	strcpy((char *)open_arg.name, name);
+	f.fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	ASSERT_EQ(0, t_ioctl(f.fd, DAT_IOC_IA_OPEN, &open_arg));
+	ASSERT_EQ(0, await_address(&f, "10.9.0.2", 1));
+	EXPECT_EQ(0, lists(&f, "10.9.0.1"));
+	EXPECT_EQ(0, lists(&p->f, "10.9.0.2"));
+	ASSERT_EQ(0, t_pz(&f, &pz));
+	ASSERT_EQ(0, t_evd(&f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 8, &evd));
+	ASSERT_EQ(0, t_ep(&f, pz, &evd, 0, 1, &ep));
+	ASSERT_EQ(0, ip("neigh replace 10.9.0.78 lladdr 02:00:00:00:00:78 dev v0"));
+	ASSERT_EQ(0, ip("neigh replace 10.9.0.78 lladdr 02:00:00:00:00:78 dev second"));
+	EXPECT_EQ(0, comes_from(&f, &ep, "10.9.0.78", "10.9.0.2", name));
+	close(f.fd);
+	EXPECT_EQ(0, comes_from(&p->f, &p->ep[1], "10.9.0.78", "10.9.0.1", first));
+	part(p);
+	ip("neigh del 10.9.0.78 dev v0");
 }
 
 TEST_HARNESS_MAIN
