@@ -182,7 +182,10 @@ static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *
 		return 0;
 	}
 	ret = point_add(l, addr);
-	/* Do not log the failures of retries, and those of verbs_listen(), which follow_work() finds. */
+	/*
+	 * Do not log the failures of retries, and those of verbs_listen(), which follow_work()
+	 * finds again.
+	 */
 	if (ret && ret != -EAGAIN && ret != -ENODEV && psp->listener && !l->retry)
 		dat_log("%s: port %u does not listen at %pISc: error %d", psp->obj.ia->name,
 			l->port, addr, ret);

@@ -141,7 +141,8 @@ static inline int v0_change(int type, const char *addr)
 }
 
 /*
- * Add the address @addr to v0, unless v0 has it.  An adapter needs a moment to accept a new address.
+ * Add the address @addr to v0, unless v0 has it.  An adapter needs a moment to accept a new
+ * address.
  */
 static inline int v0_add(const char *addr)
 {

@@ -223,7 +223,7 @@ TEST_F_TIMEOUT(registration, pages_are_charged_and_given_back, 120)
 	EXPECT_EQ(before, vm_pin_kb());
 }
 
-/* Each test is a process.  The adapter stays as it is from test to test, and is restored at the end. */
+/* Each test is a process.  The adapter stays as it is between tests, and is restored at the end. */
 int main(int argc, char **argv)
 {
 	char before[8];

@@ -75,8 +75,8 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
  * Flushes the requests that remain in flight after the drain.  A request without IB_SEND_SIGNALED
  * completes together with the next signalled request; if the device has refused the signalled
  * request, the requests before it remain.  All requests may remain if the device has failed.
- * Reports conn->sq_failed, if set, once no request is in flight.  ep->lock is held.  Returns true if
- * there may be more.
+ * Reports conn->sq_failed, if set, once no request is in flight.  ep->lock is held.  Returns true
+ * if there may be more.
  */
 bool dat_queue_flush_silent(struct dat_conn *conn)
 {
