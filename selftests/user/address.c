@@ -197,8 +197,18 @@ static void second_remove(void)
 	ip("link del second");
 }
 
+/*
+ * Let the CM send its last messages from an address before the address goes.  If soft-RoCE has to send
+ * one afterwards, its queue pair for such messages fails, and no connect of the host succeeds any more.
+ */
+static void settle(void)
+{
+	usleep(300000);
+}
+
 static void forget(void)
 {
+	settle();
 	second_remove();
 	if (if_nametoindex("over"))
 		ip("link set v0 nomaster; ip link set v0 up; ip link del over");
@@ -242,6 +252,7 @@ TEST_F_TIMEOUT(address, a_listener_follows_an_address_that_is_replaced, 120)
 
 	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
 	ASSERT_EQ(ESTABLISHED, meet_soon(p, "10.9.9.1", self->from));
+	settle();
 	ASSERT_EQ(0, v0_change(RTM_DELADDR, "10.9.9.1"));
 	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.2"));
 	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.9.2", self->from));
@@ -289,6 +300,7 @@ TEST_F_TIMEOUT(address, a_listener_listens_on_a_macvlan, 120)
 		SKIP(return, "this kernel has no macvlan");
 	EXPECT_EQ(ESTABLISHED, meet_over(self));
 	EXPECT_EQ(ESTABLISHED, meet(p, "10.9.0.1", self->from));
+	settle();
 	ASSERT_EQ(0, ip("link del over"));
 	EXPECT_EQ(0, await_address(&p->f, "10.9.8.1", 0));
 }
@@ -301,6 +313,7 @@ TEST_F_TIMEOUT(address, a_listener_listens_on_a_bridge, 120)
 		SKIP(return, "this kernel has no bridges");
 	ASSERT_EQ(0, ip("link set v0 master over"));
 	EXPECT_EQ(ESTABLISHED, meet_over(self));
+	settle();
 	ASSERT_EQ(0, ip("link set v0 nomaster"));
 	EXPECT_EQ(0, await_address(&p->f, "10.9.8.1", 0));
 	EXPECT_EQ(ESTABLISHED, meet_soon(p, "10.9.0.1", self->from));
@@ -315,6 +328,7 @@ TEST_F_TIMEOUT(address, a_listener_listens_on_a_bond, 120)
 	ASSERT_EQ(0, ip("link set v0 down"));
 	ASSERT_EQ(0, ip("link set v0 master over"));
 	EXPECT_EQ(ESTABLISHED, meet_over(self));
+	settle();
 	ASSERT_EQ(0, ip("link set v0 nomaster"));
 	ASSERT_EQ(0, ip("link set v0 up"));
 	EXPECT_EQ(0, await_address(&p->f, "10.9.8.1", 0));
