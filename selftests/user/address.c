@@ -198,8 +198,9 @@ static void second_remove(void)
 }
 
 /*
- * Let the CM send its last messages from an address before the address goes.  If soft-RoCE has to send
- * one afterwards, its queue pair for such messages fails, and no connect of the host succeeds any more.
+ * Let the CM send its last messages from an address before the address is removed.  If soft-RoCE
+ * sends such a message afterwards, its GSI queue pair fails, and each later connect of the host
+ * fails too.
  */
 static void settle(void)
 {

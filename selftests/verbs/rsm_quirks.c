@@ -131,7 +131,11 @@ static int stranger_writes(void *arg)
 
 /* --- tests ------------------------------------------------------------------------- */
 
-/* What the refusal prevents.  dat.ko believes that this device is one that enforces the flags. */
+/*
+ * The device claims to be an mlx5, which enforces access flags, so dat.ko allows the export.  The
+ * stranger's write succeeds, because the device ignores the flags.  On a device that dat.ko knows to
+ * ignore the flags, dat.ko refuses the export for this reason.
+ */
 TEST_F_TIMEOUT(rsm_quirks, on_a_device_that_ignores_access_flags_a_stranger_writes, 120)
 {
 	MEAN("driver=mlx5 access=1");
