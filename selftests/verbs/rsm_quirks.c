@@ -133,8 +133,8 @@ static int stranger_writes(void *arg)
 
 /*
  * The device claims to be an mlx5, which enforces access flags, so dat.ko allows the export.  The
- * stranger's write succeeds, because the device ignores the flags.  On a device that dat.ko knows to
- * ignore the flags, dat.ko refuses the export for this reason.
+ * stranger's write succeeds, because the device ignores the flags.  If dat.ko knows that a device
+ * ignores the flags, dat.ko refuses the export for this reason.
  */
 TEST_F_TIMEOUT(rsm_quirks, on_a_device_that_ignores_access_flags_a_stranger_writes, 120)
 {
