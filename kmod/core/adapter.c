@@ -13,8 +13,8 @@ static DEFINE_MUTEX(dat_dev_lock);
 static LIST_HEAD(dat_devs);	/* in ascending order of dat_dev.serial */
 static u32 dev_serial;		/* protected by dat_dev_lock */
 /*
- * Protects dev->ias of all devices.  Not dat_dev_lock, under which ports are queried: handlers of a
- * device's events must not wait for that.
+ * Protects dev->ias of all devices.  A query of a port under dat_dev_lock may take long.  Handlers
+ * of device events need dev->ias and must not wait for a query, so dev->ias has its own lock.
  */
 static DEFINE_MUTEX(dat_ias_lock);
 

@@ -146,7 +146,7 @@ static void ia_release(struct kref *ref)
 	kfree(ia);
 }
 
-/* Drops a reference.  Context: process; may sleep if the reference is the last one. */
+/* Drops a reference.  The last put may sleep; the other puts may run in any context. */
 void dat_ia_put(struct dat_ia *ia)
 {
 	kref_put(&ia->ref, ia_release);

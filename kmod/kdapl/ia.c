@@ -76,7 +76,7 @@ static int ia_make_async(struct dat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *asyn
 
 /*
  * Opens an adapter and publishes the handle.  @one_addr: true to use only the address that
- * represents the adapter now, even if the adapter gets other addresses later; the open then fails
+ * dat_dev_addr() chooses now, even if the adapter gets other addresses later; the open then fails
  * with -ENETUNREACH if the adapter has no address.  May sleep.
  */
 static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_COUNT qlen,
@@ -171,7 +171,7 @@ EXPORT_SYMBOL_DAT(kdat_ia_openv);
  * @owner: module of the consumer; an IA that is still open when @owner is unloaded is closed
  * @ia: set to the handle of the IA, which has no async EVD
  *
- * The IA connects and listens only at the address that represents the adapter at the open, because
+ * The IA connects and listens only at the address that dat_dev_addr() chooses at the open, because
  * a peer may identify a node by its address.
  *
  * Context: may sleep.  Return: like kdat_ia_openv(); DAT_INSUFFICIENT_RESOURCES with
@@ -191,7 +191,7 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_open_net);
  * @ia: handle of the IA
  *
  * Context: may sleep.  Return: false if the IA was closed, if the device is gone, or if the adapter
- * has addresses but not the address that represented the adapter at the open.
+ * has addresses but not the address that dat_dev_addr() chose at the open.
  */
 bool kdat_ia_good(DAT_IA_HANDLE ia)
 {
@@ -214,8 +214,8 @@ bool kdat_ia_good(DAT_IA_HANDLE ia)
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ia_good);
 
 /*
- * Returns the address that represented the adapter at the open, or NULL if the adapter had no
- * address.  The result is valid until the IA is closed.
+ * Returns the address that dat_dev_addr() chose at the open, or NULL if the adapter had no address.
+ * The result is valid until the IA is closed.
  */
 DAT_IA_ADDRESS_PTR kdat_ia_addr(struct kdat_ia *kia)
 {

@@ -33,7 +33,7 @@ struct kdat_adapter {
 
 /**
  * struct kdat_ia_traits - properties of an open adapter
- * @addr: address that represented the adapter when the IA was opened
+ * @addr: address that dat_dev_addr() chose when the IA was opened
  * @reads: maximum number of RDMA reads that an endpoint may have in flight in each direction
  * @iwarp: flag: connections run over TCP, and an RDMA read discloses the rkey of its sink buffer to
  *	the peer

@@ -81,7 +81,7 @@ struct kdat_ia {
 	DAT_HANDLE		handle;
 	u64			context;	/* set by dat_set_consumer_context() */
 	struct module		*owner;		/* consumer's module; NULL: built-in code */
-	/* Address that represented the adapter at the open; family 0: the adapter had none. */
+	/* Address that dat_dev_addr() chose at the open; family 0: the adapter had no address. */
 	struct sockaddr_storage	addr;
 };
 

@@ -52,7 +52,7 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 	/* A request may invalidate an LMR of dat_lmr_allocate() at any time. */
 	if (of->fmr)
 		return KDAT_ARG(3);
-	/* Only the reserved LMR has no memory.  ia->reserved may not be set yet. */
+	/* Only the reserved LMR has no memory.  ia->reserved may still be NULL. */
 	if (!of->mem)
 		return KDAT_RESERVED_LMR;
 	r->length = of->length;

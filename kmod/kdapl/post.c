@@ -230,7 +230,7 @@ struct read_to_rmr {
 };
 
 /*
- * Posts an RDMA read to an RMR.  The RMR may not be bound yet, because a bind may precede the read
+ * Posts an RDMA read to an RMR.  The RMR may still be unbound, because a bind may precede the read
  * in the queue.  So the pump, not this function, checks whether the RMR is bound.
  */
 static DAT_RETURN post_read_to_rmr(struct dat_ep *ep, void *arg)

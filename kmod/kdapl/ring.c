@@ -2,10 +2,10 @@
 // Copyright (c) The dat authors
 /*
  * Rings of kernel consumers.  The layout is that of the rings that processes map, but no process
- * maps these rings.  A post holds the lock of the queue, and a dequeue holds the lock of the EVD.
- * So the indices are exact and no kick is needed.  The core checks the segments of each entry as
- * strictly as those of an entry from a process.  Opcodes and flags come from this folder and are
- * trusted.
+ * maps these rings.  A post holds the lock of the queue, and a dequeue holds the lock of the EVD,
+ * so the indices are exact.  A post also processes the queue, so the consumer need not kick.  The
+ * core checks the segments of each entry as strictly as those of an entry from a process.  Opcodes
+ * and flags come from this folder and are trusted.
  */
 #include "core/ep/queue.h"
 #include "core/ep/ring.h"

@@ -332,7 +332,7 @@ static int nodes_get(struct rsm_node *node, struct dat_rsm_nodes *arg)
 /*
  * Returns false if @arg has an unknown flag, or if a field is not 0 although the flag of the field
  * is not set.  So a later version can give a meaning to such values.  Without flags, which means a
- * read, @local and the fields of the list may have any value.
+ * read, arg->local and the fields of the list may have any value.
  */
 static bool nodes_good(const struct dat_rsm_nodes *arg)
 {

@@ -275,7 +275,7 @@ void rsm_obj_put(struct rsm_obj *obj)
 
 /*
  * Marks an import as cut, but does not drop the import.  Wakes the threads that wait for events or
- * for ring entries of the import.  Transfers that begin later see @cut and fail.  A caller that
+ * for ring entries of the import.  Transfers that begin later see obj->cut and fail.  A caller that
  * then unpins pages must first wait for transfers in progress.  Context: any process context.
  */
 void rsm_obj_cut(struct rsm_obj *obj)
@@ -285,7 +285,7 @@ void rsm_obj_cut(struct rsm_obj *obj)
 		trace_rsm_cut(obj);
 	if (!obj->cut && obj->slot)
 		obj_new_generation(obj);
-	/* A reader that sees @cut also sees the new generation. */
+	/* A reader that sees obj->cut also sees the new generation. */
 	smp_store_release(&obj->cut, true);
 	spin_unlock(&obj->lock);
 	wake_up_all(&obj->wq);

@@ -154,7 +154,7 @@ __be32 rsm_error_to_wire(int err);
 
 /*
  * Converts a nonzero error that a peer has sent to an errno.  The peer may send any value.  A value
- * without @wire in rsm/error.c becomes -EHOSTUNREACH.
+ * that the table in rsm/error.c does not mark with .wire becomes -EHOSTUNREACH.
  */
 int rsm_error_of_wire(__be32 code);
 
@@ -228,7 +228,7 @@ enum rsm_why {
 	RSM_WHY_NO_ADDRESS,	/* the exporter's node is not in node->table for this adapter */
 	/*
 	 * A process exports or imports while this node has no valid key.  The process gets the
-	 * error, and librsm prints what to do, so the log keeps its lines for RSM_WHY_NO_KEY.
+	 * error, and librsm prints what to do, so the kernel logs nothing.
 	 */
 	RSM_WHY_NOT_READY,
 	/* The peer is no RSM kernel of this version, or does not use a privileged source port. */
@@ -322,8 +322,9 @@ struct rsm_conn {
 	bool				granted;
 	bool				trusts;	/* flag: the network is trusted; constant */
 	/*
-	 * Messages of the handshake; protected by @end_lock.  A sent proof never changes.  After a
-	 * success of the handshake, nothing changes, and readers need no lock.
+	 * Messages of the handshake; protected by @end_lock.  A sent proof is constant, so
+	 * rsm_auth_prove_again() reads the proof without @end_lock.  After a success of the
+	 * handshake, @transcript is constant, and readers need no lock.
 	 */
 	struct rsm_transcript		transcript;
 	/*

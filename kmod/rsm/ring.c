@@ -151,7 +151,7 @@ static void ring_cut(struct work_struct *work)
 	rsm_conn_hang_up(r->conn);
 }
 
-/* Calls ring_kill().  Sets @bad in the status if the process wrote an invalid entry or tail. */
+/* Calls ring_kill().  Sets dat_rsm_status.bad if the process wrote an invalid entry or tail. */
 static void ring_refuse(struct rsm_ring *r, int err)
 {
 	if (err == -EBADMSG || err == -EACCES || err == -EOVERFLOW)

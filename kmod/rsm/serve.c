@@ -432,7 +432,7 @@ static int serve_access_check(const struct rsm_ctlr *ctlr)
 	return ctlr->open_access && !READ_ONCE(ctlr->node->trusts) ? -EKEYREJECTED : 0;
 }
 
-/* Reads the greeting of a request, and checks the request.  Fills in @asked except @lane. */
+/* Reads the greeting of a request, and checks the request.  Fills in @asked except asked->lane. */
 static int serve_read(struct rsm_ctlr *ctlr, const DAT_CR_PARAM *param, struct rsm_asked *asked)
 {
 	struct rsm_peer *peer = &asked->peer;

@@ -117,7 +117,7 @@ int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *d
 	if (file->ia)
 		goto out;
 	ret = mmu_notifier_register(&file->mn, file->base.mm);
-	/* -EINTR means a pending signal.  The process may not handle the signal, so restart. */
+	/* -EINTR means a pending signal.  The signal may have no handler, so restart the call. */
 	if (ret == -EINTR)
 		ret = -ERESTARTNOINTR;
 	if (ret)

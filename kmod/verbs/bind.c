@@ -5,9 +5,9 @@
  *
  * verbs_bind_init() pins the pages of the process and chooses a key, which gives no access yet.
  * When the bind has its turn in the send queue, a work request registers the memory, and the key
- * takes effect.  If the memory is too large for a work request, verbs_bind_init() registers the
+ * takes effect.  If process memory is too large for a work request, verbs_bind_init() registers the
  * memory directly, and the key gives access before the bind completes.  If the driver registers by
- * work request only, verbs_bind_init() fails instead.
+ * work request only, or if the memory is kernel memory, verbs_bind_init() fails instead.
  *
  * On a device with DAT_QUIRK_OPEN_INVALIDATE, any peer of the host could end a registration that
  * was made by a work request.  A peer cannot end a registration that was made directly, so on such

@@ -175,9 +175,9 @@ static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 }
 
 /*
- * Creates the QP with the longest SQ that the device accepts.  The limit max_qp_wr of a device
- * applies to the smallest work requests; larger work requests may need a shorter SQ.  Requests that
- * do not fit into the SQ wait in the ring.
+ * Creates the QP with an SQ of *@sq entries.  Halves *@sq while the device refuses the SQ, but not
+ * below DAT_MIN_SQ.  The limit max_qp_wr of a device applies to the smallest work requests; larger
+ * work requests may need a shorter SQ.  Requests that do not fit into the SQ wait in the ring.
  */
 static int create_longest_qp(struct verbs_conn *vc, u32 *sq, u32 recvs)
 {

@@ -2,7 +2,7 @@
 // Copyright (c) The dat authors
 /*
  * RDMA drivers: the way in which each driver registers user memory, and the driver's quirks.  Only
- * this file reads the driver id of a device.
+ * this file makes decisions by the driver id of a device.
  */
 #include <linux/moduleparam.h>
 #include <linux/sizes.h>

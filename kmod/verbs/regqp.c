@@ -283,9 +283,9 @@ static struct verbs_regqp *regqp_create_at(struct dat_pz *pz, struct sockaddr_st
 }
 
 /*
- * Connects the adapter to itself.  Begins with the address that represents the IA.  Then tries the
- * other addresses, because the interface of an address may be down, but begins no new attempt after
- * REG_TIMEOUT.
+ * Connects the adapter to itself.  Begins with the address that dat_dev_addr() chooses.  Then tries
+ * the other addresses, because the interface of an address may be down, but begins no new attempt
+ * after REG_TIMEOUT.
  */
 static struct verbs_regqp *regqp_create(struct dat_pz *pz)
 {

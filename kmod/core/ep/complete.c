@@ -220,8 +220,8 @@ static void recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	conn->nr_early++;
 	/*
 	 * Data from the peer implies that the handshake has succeeded, even if the receive has an
-	 * error status: let the transport report ESTABLISHED.  On a closing connection conn_flush()
-	 * reports the receive instead.
+	 * error status: let the transport report ESTABLISHED.  A closing connection gets no
+	 * ESTABLISHED, and conn_flush() reports the receives in conn->early.
 	 */
 	if (conn->passive && conn->state == DAT_CONN_CONNECTING && status != DAT_ST_FLUSHED)
 		dat_conn_imply_established(conn);
@@ -331,7 +331,7 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 		evd->sink->wake(evd);
 	}
 	spin_unlock(&evd->lock);
-	/* Count last: the consumer waits for the event.  Readers of the counters take ep->lock. */
+	/* Count last: the consumer waits for the event.  ep->lock protects ep->completed. */
 	ep->completed += n;
 	dat_stat_add(ep->obj.ia, DAT_STAT_COMPLETED, n);
 	dat_stat_add(ep->obj.ia, DAT_STAT_EVENTS, n);

@@ -414,8 +414,8 @@ static void conn_report_end(struct dat_conn *conn)
 	struct dat_flush f;
 
 	/*
-	 * conn_quiesce() has cancelled bind_work and ended the registration: nothing else uses the
-	 * binding.
+	 * conn_quiesce() has cancelled bind_work, and the QP no longer runs the work request that
+	 * registers memory, so nothing else uses the binding.
 	 */
 	dat_binding_free(conn->bind.taken);
 	spin_lock_bh(&ep->lock);

@@ -205,7 +205,10 @@ err_unuse:
 	return -ENOENT;
 }
 
-/* Exchanges the EP's parents with @p.  Readers of the parents hold only ep->lock. */
+/*
+ * Exchanges the EP's parents with @p.  ep->lock is held, because many readers of the parents hold
+ * no other lock.
+ */
 static void ep_swap_parents(struct dat_ep *ep, struct dat_ep_parents *p)
 {
 	lockdep_assert_held(&ep->lock);

@@ -72,11 +72,11 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 }
 
 /*
- * Flushes the requests that remain in flight after the drain.  A request without IB_SEND_SIGNALED
- * completes together with the next signalled request; if the device has refused the signalled
- * request, the requests before it remain.  All requests may remain if the device has failed.
- * Reports conn->sq_failed, if set, once no request is in flight.  ep->lock is held.  Returns true
- * if there may be more.
+ * Flushes up to DAT_SLICE of the requests that remain in flight after the drain.  A request without
+ * IB_SEND_SIGNALED completes together with the next signalled request; if the device has refused
+ * the signalled request, the requests before it remain.  All requests may remain if the device has
+ * failed.  Reports conn->sq_failed, if set, once no request is in flight.  ep->lock is held.
+ * Returns true if requests remain.
  */
 bool dat_queue_flush_silent(struct dat_conn *conn)
 {
@@ -94,9 +94,9 @@ bool dat_queue_flush_silent(struct dat_conn *conn)
 }
 
 /*
- * Flushes the receives that remain in flight after the drain, because the device has failed.
- * Receives complete in the order in which they were posted, so those from @done on remain.
- * conn->early is empty, and ep->lock is held.  Returns true if there may be more.
+ * Flushes up to DAT_SLICE of the receives that remain in flight after the drain, because the device
+ * has failed.  Receives complete in the order in which they were posted, so the receives from
+ * q->done on remain.  conn->early is empty, and ep->lock is held.  Returns true if receives remain.
  */
 bool dat_queue_flush_recvs(struct dat_conn *conn)
 {

@@ -83,7 +83,10 @@ void dat_psp_leave(struct dat_psp **psp)
 	dat_obj_put(&old->obj);
 }
 
-/* Lets a request pass the gate of the EVD, if any, and makes the CR. */
+/*
+ * Makes the CR of a request.  Fails if the gate of the EVD, if any, refuses the request, or if the
+ * backlog or the EVD is full.
+ */
 static int psp_admit(struct dat_psp *psp, struct dat_request *req)
 {
 	const struct dat_gate *gate = psp->evd->gate;

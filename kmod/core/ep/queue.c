@@ -290,8 +290,8 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	u32 refused = 0;
 
 	/*
-	 * siw does not set @bad: the SQ of siw keeps the chain, and processes no more until the QP
-	 * is flushed.
+	 * @bad is NULL if siw has queued the whole chain but cannot start its SQ.  The requests
+	 * stay in the SQ until the QP is flushed.
 	 */
 	if (!bad) {
 		dat_conn_fail(conn, DAT_EV_BROKEN);
@@ -622,7 +622,7 @@ int dat_queue_post(struct dat_ep *ep, u64 limit)
 	lockdep_assert_held(&ep->lock);
 	/*
 	 * Later opcodes have no segments, except DAT_KOP_READ_TO_RMR: its segment names an RMR,
-	 * which may not be bound yet.
+	 * which a bind in the queue may still have to bind.
 	 */
 	if (wr->op <= DAT_OP_RDMA_READ) {
 		n = dat_wr_to_sge(ep->pz, wr, DAT_MAX_SGE, wr->op == DAT_OP_RDMA_READ, ep->sge);

@@ -2,8 +2,8 @@
 /* Copyright (c) The dat authors */
 /*
  * Queues of work requests in memory that a process may map: their layout, and the fields that the
- * driver writes.  Only user/ring.c reads the fields that a process writes.  <rdma/dat_ring.h>
- * describes the protocol.
+ * driver writes.  Only user/ring.c reads the fields that a process writes, except that
+ * core/ep/ring.c copies entries to a new ring.  <rdma/dat_ring.h> describes the protocol.
  */
 #ifndef _DAT_EP_RING_H
 #define _DAT_EP_RING_H

@@ -33,7 +33,7 @@ struct dat_srq {
 	u32			low_watermark;	/* threshold of the async event; 0: disarmed */
 	struct dat_wr		wr;		/* copy of the buffer that is being posted */
 	struct ib_sge		sge[DAT_MAX_SGE]; /* segments of @wr */
-	/* Reports a device error, which may come in hard interrupt.  Not protected by @lock. */
+	/* Work that reports a device error, which may come in hard interrupt; needs no @lock. */
 	struct work_struct	error_work;
 	struct dat_epring	next;		/* prepared ring, not in use yet; ia->resize_lock */
 	u32			generation;	/* latest prepared generation; ia->resize_lock */

@@ -36,8 +36,8 @@ static void chunk_to_sge(const struct dat_chunks *c, u64 addr, struct ib_sge *ou
 /*
  * Checks a segment and converts it to an SGE, which is shorter than the segment if the segment
  * continues in another chunk of the LMR.  The consumer has chosen the LMR and the range, so this
- * function trusts neither the LMR nor the range.  Every segment that names an LMR runs through this
- * function.
+ * function trusts neither the LMR nor the range.  A segment that names an LMR is posted to a QP
+ * only after this function has checked the segment.
  *
  * DAT_PRIV_LOCAL_READ is not checked.  Devices always allow local reads, and existing programs send
  * from memory that they have registered without DAT_PRIV_LOCAL_READ.

@@ -497,8 +497,8 @@ static __poll_t evd_poll(struct dat_obj *obj, struct file *file,
 		mask |= EPOLLHUP;
 	spin_unlock_bh(&evd->lock);
 	/*
-	 * A thread that calls dat_busy_poll() after this sees the waiter on evd->poll and does not
-	 * poll.
+	 * The waiter needs notifications, so end polling.  dat_busy_poll() does not start polling
+	 * again while evd->poll has a waiter.
 	 */
 	dat_busy_stop(evd);
 	return mask;

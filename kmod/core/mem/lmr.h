@@ -147,7 +147,10 @@ static inline bool dat_lmr_covers(const struct dat_lmr *lmr, u64 addr, u64 len)
 	return len <= lmr->length && addr - lmr->start <= lmr->length - len;
 }
 
-/* Returns the valid LMR with this lmr_context, or NULL.  Under RCU or with softirqs disabled. */
+/*
+ * Returns the valid LMR with this lmr_context, or NULL.  The caller holds the RCU read lock or has
+ * disabled softirqs.
+ */
 static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 context)
 {
 	struct dat_lmr_table *table = rcu_dereference_check(ia->lmrs, rcu_read_lock_bh_held());

@@ -166,8 +166,10 @@ err_abort:
  *
  * Return: 0; -EXDEV if the LMR is in another protection zone; -EPERM if the LMR does not allow the
  * privileges; -EINVAL if the part exceeds the LMR; -ENOENT if the RMR or the LMR is being freed;
- * -EFAULT; -ENOMEM.  For kernel memory also -E2BIG if the part has too many pages, and -EOPNOTSUPP
- * if the LMR is the reserved one or comes from dat_lmr_create_fmr().
+ * -EFAULT; -ENOMEM, also if the part has too many pages.  For kernel memory also -EINVAL if the
+ * part has holes, and -EOPNOTSUPP if the LMR is the reserved one or comes from
+ * dat_lmr_create_fmr(), if the device cannot register by work request, or if the DMA mapping has
+ * made holes.
  */
 int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *arg)
 {
