@@ -207,8 +207,8 @@ bool rsm_auth_link(struct rsm_conn *conn)
 }
 
 /*
- * Computes the HMAC of the importer or the exporter over the messages that the handshake has
- * exchanged so far.  Returns -ENOKEY if the node has no key, or an error of key_digest().
+ * Computes the importer's or the exporter's HMAC over conn->transcript, as struct rsm_proof and
+ * struct rsm_grant describe.  Returns -ENOKEY if the node has no key, or an error of key_digest().
  */
 static int auth_mac(struct rsm_conn *conn, bool importer, u8 *mac)
 {

@@ -140,14 +140,14 @@ static void conn_beat(struct work_struct *work)
 		spin_unlock_bh(&conn->lock);
 		return;
 	}
-	/* A nonzero @result means here that the handshake of an exporter has not succeeded. */
+	/* A nonzero result means here that the handshake of an exporter has not succeeded. */
 	stuck = conn->result || conn_stuck(conn);
 	silent = conn->state == RSM_CONN_LINKED && !READ_ONCE(conn->proof_received);
 	if (time_after_eq(jiffies, READ_ONCE(conn->last_rx) + beat_period())) {
 		conn->want_beat = true;
 		rsm_msg_push(conn);
 	}
-	/* The check excludes a race: rsm_conn_end() sets RSM_CONN_LOST, then cancels conn->beat. */
+	/* rsm_conn_end() sets RSM_CONN_LOST, then cancels conn->beat: do not queue it again. */
 	if (conn->state < RSM_CONN_LOST)
 		queue_delayed_work(rsm_wq, &conn->beat, beat_period());
 	spin_unlock_bh(&conn->lock);
@@ -203,7 +203,7 @@ int rsm_conn_flush(struct rsm_conn *conn, enum rsm_channel channel, u32 seq)
 	return rsm_conn_rdma(conn, &req);
 }
 
-/* Upcall of conn->evd, in softirq.  Calls do not overlap.  rsm_conn_end() waits for a call. */
+/* Upcall of conn->evd, in softirq.  Calls do not overlap; rsm_conn_end() waits for the last. */
 static void conn_completed(void *arg, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -362,7 +362,7 @@ void rsm_conn_up(struct rsm_conn *conn)
 	if (!conn_set_state(conn, RSM_CONN_UP))
 		return;
 	conn->result = 0;
-	/* A success is traced but not logged, so the report is allowed under conn->lock. */
+	/* A success is traced but not logged, so the report is short enough for conn->lock. */
 	if (conn_must_report(conn))
 		rsm_handshake_end(&conn->peer, RSM_WHY_DONE, 0);
 	if (conn->ops->importer) {
@@ -375,7 +375,7 @@ void rsm_conn_up(struct rsm_conn *conn)
 	mod_delayed_work(rsm_wq, &conn->beat, beat_period());
 }
 
-/* Starts the second half of the handshake once the transport is connected.  end_lock is held. */
+/* Starts the exchange of PROOF and GRANT once the transport is connected.  end_lock is held. */
 static void conn_link(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->end_lock);
@@ -439,8 +439,8 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 }
 
 /*
- * Handles a rejection that is not from an RSM kernel of this version.  Either nothing listens at
- * the port, or another program listens there, or the exporter's lane is full or its kernel lacks
+ * Handles a rejection that is not from an RSM kernel of this version.  For example, nothing or
+ * another program listens at the port, the exporter's lane is full, the exporter's kernel lacks
  * resources, or this host could not send the request.
  */
 static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
@@ -462,7 +462,7 @@ static void conn_rejected(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA
 		return;
 	}
 	err = rsm_error_of_wire(answer->err);
-	/* A host with a different node id, or that rejects the greeting, sends UNREACHABLE. */
+	/* A host that has another node id, or that rejects the greeting, sends UNREACHABLE. */
 	if (err != -EHOSTUNREACH)
 		WRITE_ONCE(conn->answered, true);
 	rsm_conn_lost(conn, rsm_why_refused(err), err);

@@ -12,8 +12,8 @@
 
 /*
  * Queue length for connection events.  A connection has at most CTLR_CONN_EVENTS events: one when
- * the connection begins and one when the connection ends.  The queue also has room for the same
- * number of events of connections that have ended locally, so the queue never overflows.
+ * the connection begins and one when the connection ends.  The queue also has room for the events
+ * of RSM_MAX_CONNS connections that have ended locally before the upcall takes their events.
  */
 #define CTLR_CONN_EVENTS 2
 #define CTLR_EVENTS	(RSM_MAX_CONNS * (CTLR_CONN_EVENTS + 2))
@@ -172,7 +172,7 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 	snprintf(arg->name, sizeof(arg->name), "rdma%u", arg->ctlr - 1);
 	strscpy(arg->device, a.name, sizeof(arg->device));
 	/*
-	 * A segment of another host cannot be mapped.  No adapter guarantees that a transfer of
+	 * A segment cannot be mapped through an adapter.  No adapter guarantees that a transfer of
 	 * more than one byte is atomic.
 	 */
 	arg->direct_sizes = 0;
@@ -258,7 +258,7 @@ static const u8 ctlr_next[RSM_CTLR_NR_STATES] = {
 	[RSM_CTLR_CLOSING]	= BIT(RSM_CTLR_GONE),
 };
 
-/* Sets ctlr->state and wakes callers that wait for a change.  Only this function sets the state. */
+/* Changes ctlr->state and wakes the callers that wait for a change. */
 static void ctlr_set_state(struct rsm_ctlr *ctlr, enum rsm_ctlr_state state)
 {
 	struct rsm_node *node = ctlr->node;

@@ -10,8 +10,8 @@
 
 /*
  * Each errno and each code is here once.  @wire: flag: if an exporter sends the error, the
- * importing process gets the same error.  If an exporter sends another error, the importing process
- * gets DAT_RSM_UNREACHABLE.
+ * importing process gets the same error.  If an exporter sends an error without the flag, the
+ * importing process gets DAT_RSM_UNREACHABLE.
  */
 static const struct {
 	int			err;

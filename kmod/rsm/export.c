@@ -101,9 +101,9 @@ static int rebind_check(const struct rsm_export *exp, const struct dat_rsm_rebin
  * Swaps the pages of a segment with *@mem, unless the segment is already at @addr.  For each page,
  * a transfer uses either the old or the new page, so one transfer may use pages of both kinds.  A
  * window shows the new pages once rsm_import_zap() has zapped the window.  On return, *@mem is the
- * memory that the caller must unpin.  If the function has succeeded and *@shared is set, the caller
- * must call rsm_transfers_wait() before it unpins the memory.  Returns 0, or -EBADF if the segment
- * has been stopped.
+ * memory that the caller must unpin.  After success, the caller must first call
+ * rsm_serve_rebind_wait() if the segment has an adapter, and rsm_transfers_wait() if *@shared is
+ * set.  Returns 0, or -EBADF if the segment has been stopped.
  */
 static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, bool *shared)
 {
@@ -516,7 +516,7 @@ static bool export_stop(struct rsm_obj *obj)
 	if (export_published(exp))
 		export_withdraw(exp, node);
 	shared = exp->shared;
-	/* Set @stopped under node->lock, because running calls check @stopped under node->lock. */
+	/* Set the flag under node->lock, because running calls check it under node->lock. */
 	WRITE_ONCE(exp->obj.stopped, true);
 	mutex_unlock(&node->lock);
 	export_cut(exp, node);

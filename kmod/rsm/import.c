@@ -426,10 +426,10 @@ static struct rsm_import *window_find(struct rsm_ctx *ctx, u64 at)
 
 /*
  * Maps the window of an import, or a part of the window.  Returns the errno of mmap(): -ENOENT if
- * no import that has not ended has a window at the offset; -EINVAL for a bad range or bad flags;
- * -EACCES for a writable mapping if the import may not write; -EOPNOTSUPP if the import may not
- * read; -ENODEV if the import is cut; -ENOMEM if memory is short or the window has RSM_MAX_MAPS
- * VMAs.
+ * the offset is in no window, or in the window of an import that has ended; -EINVAL for a bad range
+ * or bad flags; -EACCES for a writable mapping without DAT_RSM_WRITE; -EOPNOTSUPP without
+ * DAT_RSM_READ; -ENODEV if the import is cut; -ENOMEM if memory is short or the window has
+ * RSM_MAX_MAPS VMAs.
  */
 int rsm_window_map(struct rsm_ctx *ctx, struct vm_area_struct *vma)
 {

@@ -377,7 +377,7 @@ static bool io_entry_mapped(const struct io *io, const struct dat_rsm_ioent *e)
 
 /*
  * Returns true if librsm may transfer the same entries through a ring the next time, without a
- * system call.  Returns false for a transfer longer than the data area of a ring.
+ * system call.  Returns false if the entries together are longer than the data area of a ring.
  */
 static bool io_mapped(const struct io *io, const struct dat_rsm_ioent *e, u32 count)
 {

@@ -8,8 +8,8 @@
 #include "rsm/rdma.h"
 
 /*
- * Largest number of contexts that end at the same time because an address space has ended.  A limit
- * is needed, because a process may have thousands of files.
+ * Largest number of contexts that end at the same time because an address space has ended; before
+ * Linux 6.9, on each NUMA node.  A limit is needed, because a process may have thousands of files.
  *
  * The end of a context waits for transfers, for peers, and for teardowns of connections in serve_wq
  * and in dat_close_wq, but not for the end of another context.  All contexts of a process have

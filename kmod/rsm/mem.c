@@ -97,8 +97,8 @@ static struct rsm_mem *mem_alloc(u64 length, bool exported)
 }
 
 /*
- * Pins @npages pages.  Returns 0 or a negative errno.  Sets mem->npages to the number of pinned
- * pages, which the caller must unpin even after an error.
+ * Pins pages of the memory at @addr until @npages pages are pinned.  Returns 0 or a negative errno.
+ * Sets mem->npages to the number of pinned pages, which the caller must unpin even after an error.
  */
 static int mem_pin_pages(struct rsm_mem *mem, u64 addr, u32 npages, unsigned int gup)
 {
@@ -126,10 +126,11 @@ static void mem_unpin_pages(struct rsm_mem *mem)
 
 /*
  * Pins memory and sets mem->writable.  Local memory may be read-only, because a put only reads
- * local memory.  The pin of a private mapping uses FOLL_FORCE and FOLL_WRITE.  These flags break
- * copy-on-write before the pages are pinned, so the process keeps seeing the pinned pages.  A
- * shared read-only mapping has no copies, and the kernel refuses these flags for it, so its pages
- * are pinned one by one without them.  After an error, the caller unpins the pages in @mem.
+ * local memory.  The pin of a private read-only mapping uses FOLL_FORCE and FOLL_WRITE, which break
+ * copy-on-write before the pages are pinned, so the process keeps seeing the pinned pages.  The
+ * kernel refuses the two flags for a shared read-only mapping, which has no copies, so the pages of
+ * such a mapping are pinned one by one without the flags.  After an error, the caller unpins the
+ * pages in @mem.
  */
 static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 {

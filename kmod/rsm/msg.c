@@ -188,7 +188,7 @@ void rsm_msg_drain(struct rsm_conn *conn, unsigned long until)
 void rsm_msg_completed(struct rsm_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
-	/* Send the ACK if @completed shows that all requests with the old key have completed. */
+	/* After a new key, ack_after delays the ACK until requests with the old key complete. */
 	if (conn->ack_due && (s32)(conn->completed - conn->ack_after) >= 0)
 		msg_ack(conn);
 }
@@ -233,7 +233,7 @@ static bool can_answer(const struct rsm_conn *conn)
 /*
  * Copies a message from the receive buffer to *@msg and checks the copy.  The buffer is not
  * trusted, because with iWARP an exporter's adapter may write to the buffer at any time.  Returns
- * false if the message is invalid, or if the peer may not send the message now.
+ * false if the message is invalid, or if the protocol forbids the message now.
  */
 static bool msg_read(const struct rsm_conn *conn, const struct rsm_received *r,
 		     struct rsm_msg *msg)

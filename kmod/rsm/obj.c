@@ -190,8 +190,8 @@ err_uncount:
 }
 
 /*
- * Makes the object visible to lookups, so that another thread may end the object.  Stores a
- * reference to the object in ucmd->made.
+ * Makes the object visible to lookups; another thread may then end the object.  Stores a reference
+ * to the object in ucmd->made.
  */
 int rsm_obj_publish(struct dat_ucmd *ucmd, struct rsm_obj *obj)
 {
@@ -311,8 +311,8 @@ static bool obj_stop(struct rsm_obj *obj)
 	if (obj->ops->type != DAT_RSM_TYPE_IMPORT)
 		return busy;
 	/*
-	 * Pairs with the barrier of rsm_io(), which takes a reference before rsm_io() reads @cut.
-	 * So the reference count includes every transfer that has not seen @cut.
+	 * Pairs with the barrier of rsm_io(), between taking a reference and reading obj->cut.  So
+	 * the reference count includes every transfer that has not seen obj->cut.
 	 */
 	smp_mb();
 	return busy && kref_read(&obj->ref) > 1;

@@ -14,8 +14,9 @@
  * into which the import reads.  The separate zone keeps the exporter from the memory of other
  * imports.
  *
- * The exporter's kernel checks the importer's permissions before it sends the key.  The exporter's
- * queue pair accepts no writes if the import has no DAT_RSM_WRITE.
+ * The exporter's kernel checks the importer's permissions before it sends the key.  Except on an
+ * adapter with ctlr->open_access, the exporter's queue pair accepts no writes if the import has no
+ * DAT_RSM_WRITE.
  *
  * rsm_conn_end() frees the endpoint of a connection, and no byte is transferred after that.  If the
  * exporter ends the connection, an event cuts the import, but the importer's endpoint stays until
@@ -23,7 +24,7 @@
  *
  * Locks, outer to inner, beside the locks of rsm.h:
  *
- *   conn->end_lock        mutex, outside node->lock: calls of conn->ops except @rebound;
+ *   conn->end_lock        mutex, outside node->lock: calls of conn->ops except rebound();
  *                         creation of an exporter's endpoint
  *   remote->io_lock       mutex: one call at a time transfers through the stage
  *   conn->ring_lock       mutex: one call at a time makes the ring
@@ -41,10 +42,10 @@
 
 /*
  * Queue sizes of a connection.  RSM_STAGE_SLOTS and each RSM_*_WRS are the largest number of
- * requests that may be in flight for one use.
+ * requests that may be in flight for the use in its comment.
  */
 #define RSM_STAGE_SLOTS		8	/* transfers of DAT_IOC_RSM_IO */
-#define RSM_STAGE_GROUP		4	/* largest number of chunks that are posted at once */
+#define RSM_STAGE_GROUP		4	/* largest number of transfers that are posted at once */
 #define RSM_STAGE_WRS		(RSM_STAGE_SLOTS + 1)	/* transfers and a flush */
 #define RSM_RING_WRS		32	/* entries of the mapped ring that are posted */
 #define RSM_RING_SIGNAL_EVERY		8	/* interval of signalled puts */
@@ -62,9 +63,9 @@
  * requests are refused, and the importers ask again.
  *
  * So with RoCE, neither an unknown peer nor an unprivileged process of a node can fill the lane of
- * a node.  With iWARP, a process of a node can fill the lane of that node, because no port number
- * is privileged.  On InfiniBand, a process that uses AF_IB writes the address and the port into the
- * request itself.
+ * a node.  With iWARP, a process of a node can fill the lane of that node, because RSM accepts
+ * every port number.  On InfiniBand, a process that uses AF_IB can fill any lane, because it writes
+ * the address and the port into the request itself.
  */
 #define RSM_LANE_OTHERS		(DAT_RSM_MAX_NODE + 1)
 #define RSM_LANES		(RSM_LANE_OTHERS + 1)
@@ -124,7 +125,7 @@ struct rsm_ctlr {
 	unsigned int		refs;		/* number of references; node->ctlr_lock */
 	u32			number;		/* controller number in user space, from 1 */
 	char			name[DAT_NAME_SIZE];	/* name of the adapter */
-	enum rsm_ctlr_state	state;	/* written by ctlr_set_state() only; node->ctlr_lock */
+	enum rsm_ctlr_state	state;	/* changed by ctlr_set_state() only; node->ctlr_lock */
 	DAT_IA_HANDLE		ia;
 	/* EVD of connection events.  Calls of rsm_conn_upcall() do not overlap, and may sleep. */
 	DAT_EVD_HANDLE		evd;
@@ -138,7 +139,7 @@ struct rsm_ctlr {
 	u32			reads;		/* limit of RDMA reads in flight of an EP */
 	struct sockaddr_storage	addr;		/* address at which @psp listens */
 	struct dat_gate		gate;		/* gate of @cr_evd; counts requests in @lanes */
-	/* Lanes, by the importer's node id; all other importers share RSM_LANE_OTHERS. */
+	/* Lanes of nodes, by node id; then the lane RSM_LANE_OTHERS of all other importers. */
 	struct rsm_lane		lanes[RSM_LANES];
 	struct xarray		conns;		/* struct rsm_conn by id; read under RCU */
 	u32			next_conn;	/* start of the search for a free id */
@@ -169,8 +170,8 @@ int rsm_error_of_wire(__be32 code);
 int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out);
 
 /*
- * Drops a reference.  The last put closes the adapter.  The caller must already have ended all
- * connections that it made.  Context: may sleep; not in an upcall of the adapter.
+ * Drops a reference.  The last put closes the adapter.  All connections of the caller's import,
+ * export or probes must have ended.  Context: may sleep; not in an upcall of the adapter.
  */
 void rsm_ctlr_put(struct rsm_ctlr *ctlr);
 
@@ -181,8 +182,8 @@ void rsm_ctlr_put(struct rsm_ctlr *ctlr);
 int rsm_node_addr(struct rsm_ctlr *ctlr, u32 id, struct sockaddr_storage *out);
 
 /*
- * Returns false if node @id is known and @addr is not the address of that node at @ctlr.  *@known
- * tells whether @id is the local node or in the table.
+ * Returns false if node @id is known and @addr is not the address of that node at @ctlr.  Sets
+ * *@known to true if @id is known, that is, if @id is the local node or is in the table.
  *
  * A node may have another address at each controller.  Only the address at @ctlr counts, because an
  * unrelated host may have the same address in the network of another controller.  Context: any.
@@ -220,11 +221,12 @@ struct rsm_peer {
 enum rsm_why {
 	RSM_WHY_DONE,
 	RSM_WHY_REFUSED,	/* the exporter refuses access, or one side lacks resources */
-	/* The exporter's lane is full, or its kernel lacks resources; the importer asks again. */
+	/* The exporter is busy; see kdat_ep_peer_is_busy().  The importer asks again. */
 	RSM_WHY_BUSY,
-	RSM_WHY_LEFT,		/* the peer has disconnected; an importer asks again */
+	/* The peer has disconnected, or the connection broke; an importer asks again. */
+	RSM_WHY_LEFT,
 	RSM_WHY_ENDED,		/* this side has disconnected, or could not connect */
-	RSM_WHY_UNREACHABLE,	/* no host answers, or no program listens */
+	RSM_WHY_UNREACHABLE,	/* no host answers, or the refusal is not from RSM */
 	RSM_WHY_NO_ADDRESS,	/* the exporter's node is not in node->table for this adapter */
 	/*
 	 * A process exports or imports while this node has no valid key.  The process gets the
@@ -239,7 +241,7 @@ enum rsm_why {
 	RSM_WHY_NO_KEY,		/* this node has no valid key in a handshake with a peer */
 	RSM_WHY_OPEN_ACCESS,	/* the exporter's adapter cannot deny access before the proof */
 	RSM_WHY_KEY,		/* the peer's HMAC is wrong */
-	RSM_WHY_CONF,		/* the exporter answers with BAD_CONF */
+	RSM_WHY_CONF,		/* the exporter's error is BAD_CONF, or has no valid HMAC */
 	RSM_WHY_SILENT,		/* no PROOF or GRANT has arrived in time */
 	RSM_WHY_MESSAGE,	/* a malformed message, or a second proof with other content */
 	RSM_NR_WHYS
@@ -252,8 +254,9 @@ enum rsm_conn_state {
 	RSM_CONN_UP,		/* the handshake has succeeded; requests can be posted */
 	/* A request has failed or this side has hung up; no event has reported the end yet. */
 	RSM_CONN_DOWN,
-	RSM_CONN_LOST,		/* the connection has ended, or was never established */
-	/* The endpoint is being freed.  Of struct rsm_conn_ops, only @rebound may be called. */
+	/* An event has reported the end, the handshake has failed, or rsm_conn_end() has begun. */
+	RSM_CONN_LOST,
+	/* The endpoint is being freed.  Of conn->ops, only rebound() may be called. */
 	RSM_CONN_ENDED,
 	RSM_CONN_NR_STATES,
 };
@@ -276,7 +279,7 @@ struct rsm_conn_ops {
 	 * after rsm_conn_end().
 	 */
 	void	(*lost)(struct rsm_conn *conn);
-	/* Exporter: handles the end of conn->rebind_pending.  conn->lock is held. */
+	/* Exporter: called after conn->rebind_pending was cleared.  conn->lock is held. */
 	void	(*rebound)(struct rsm_conn *conn);
 };
 
@@ -328,8 +331,8 @@ struct rsm_conn {
 	 */
 	struct rsm_transcript		transcript;
 	/*
-	 * Flag: the transport was connected, or the peer's host has refused.  Written under
-	 * @end_lock; remote.c reads @answered without a lock.
+	 * Flag: the transport was connected, or the request was refused; see conn_refused() and
+	 * conn_rejected().  Written under @end_lock; remote.c reads @answered without a lock.
 	 */
 	bool				answered;
 	/*
@@ -360,7 +363,7 @@ struct rsm_conn {
 	enum rsm_conn_state		state;
 	/*
 	 * Result of the handshake: 0 after a success; -EINPROGRESS before the end of the handshake,
-	 * and after an early rsm_conn_end(); else the error, which is -EBUSY with RSM_WHY_BUSY.
+	 * and if rsm_conn_end() comes before that end; else the error, -EBUSY with RSM_WHY_BUSY.
 	 */
 	int				result;
 	bool				reported;	/* flag: the handshake's end is reported */
@@ -374,8 +377,9 @@ struct rsm_conn {
 	u32				completed;	/* completed transfers and flushes */
 	u32				acks;	/* number of sent ACKs that have not completed */
 	/*
-	 * Time in jiffies of the last completion of a request, or of the last post of a transfer or
-	 * an ACK while no other request of this kind was in flight, whichever is later.
+	 * Time in jiffies at which the wait for a completion began, for conn_stuck().  Set by each
+	 * completion of a request, by a post of a transfer or flush while none is in flight, and by
+	 * a post of an ACK while none is in flight.
 	 */
 	unsigned long			progress;
 	/* Value of @completed at which the due ACK is sent. */
@@ -425,9 +429,9 @@ void rsm_auth_greet(struct rsm_conn *conn, u32 node, u32 segid, u32 perm);
 int rsm_auth_agree(struct rsm_node *node, const struct rsm_greeting *g, enum rsm_why *why);
 
 /*
- * Reports the end of a handshake to the trace, and to the kernel's log if @why is for the
- * administrator.  @err: 0, an errno of rsm/error.c, or -EBUSY.  For the handshake of a connection,
- * call rsm_conn_report() instead.  A reason that is logged needs peer->addr.  Context: any but hard
+ * Reports the end of a handshake to the trace.  If @why is RSM_WHY_GREETING or a later value, also
+ * logs @why and peer->addr.  @err: 0, an errno of rsm/error.c, or -EBUSY.  For the handshake of a
+ * connection, rsm_conn_report() ensures that only one end is reported.  Context: any but hard
  * interrupt.
  */
 void rsm_handshake_end(const struct rsm_peer *peer, enum rsm_why why, int err);
@@ -470,9 +474,9 @@ void rsm_conn_hang_up(struct rsm_conn *conn);
 struct rsm_request {
 	bool			put;	/* flag: put, else get */
 	/*
-	 * Flag: the put reports a completion only after a failure.  The success of a later request
-	 * of the channel implies that the put has succeeded, so the caller must post such a request
-	 * at once.
+	 * Flag: the put reports a completion only after a failure.  The caller must at once post
+	 * another request of the channel that is not silent.  The success of that request implies
+	 * that the put has succeeded.
 	 */
 	bool			silent;
 	/* Offset in the segment; the caller has checked that the transfer is in the segment. */
@@ -551,17 +555,17 @@ void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok);
 
 /*
  * Workqueue of heartbeats, messages and cuts of rings.  The teardown of a connection waits for work
- * items of this workqueue, so the teardown runs on another workqueue.
+ * items of this workqueue, so the teardown must not run on this workqueue.
  */
 extern struct workqueue_struct *rsm_wq;
 
 /* rsm/remote.c */
 
 /*
- * Probes a node.  Returns 0 if the node accepts or refuses a connection request, or an errno if the
- * node does not answer, if another node answers at the address, or if this host cannot send a
- * request.  Context: sleeps for up to two seconds, or up to four seconds if the node accepts and
- * then sends nothing.
+ * Probes a node.  Returns 0 if the node accepts or refuses a connection request, or if rdma_cm
+ * fails to send the request.  Returns an errno if the node does not answer, if another node answers
+ * at the address, or if kDAPL cannot begin to connect.  Context: sleeps for up to two seconds, or
+ * up to four seconds if the node accepts and then sends nothing.
  */
 int rsm_remote_probe(struct rsm_ctlr *ctlr, u32 node);
 

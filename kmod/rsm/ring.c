@@ -136,7 +136,7 @@ static bool ring_stop(struct rsm_ring *r, int err)
 	return true;
 }
 
-/* Stops the ring and cuts the import: an entry or the tail is invalid, or an entry has failed. */
+/* Stops the ring and cuts the import, after an error of an entry or an invalid tail. */
 static void ring_kill(struct rsm_ring *r, int err)
 {
 	if (ring_stop(r, err))
@@ -281,9 +281,9 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		ring_show_done(r);
 	} else {
 		/*
-		 * Do not advance @done.  At the first failure, the silent puts before @seq have
-		 * succeeded, but at a later failure some of these puts may have failed.  The
-		 * process counts these puts as not done.
+		 * Do not advance r->done, so the process counts the silent puts before @seq as not
+		 * done.  They have succeeded if this is the first failure; at a later failure, some
+		 * may have failed.
 		 */
 		ring_kill(r, -EIO);
 	}
@@ -396,8 +396,8 @@ static int ring_register(struct rsm_ring *r)
 	int ret;
 
 	/*
-	 * The process can make this function take long, and a held end_lock delays the upcalls of
-	 * all imports, so the caller must not hold end_lock.
+	 * The process can make this function take long, and a held end_lock delays the upcalls for
+	 * all connections of the adapter, so the caller must not hold end_lock.
 	 */
 	lockdep_assert_not_held(&r->conn->end_lock);
 	for (i = 0; i < RSM_RING_DATA / r->chunk; i++) {
@@ -556,8 +556,8 @@ int rsm_ring_make(struct dat_ucmd *ucmd)
 
 /*
  * Checks whether entry @index has completed.  Return: 0; -EBADF if the import has ended;
- * -ECONNABORTED if the import is cut; -EAGAIN otherwise.  With @sleep and after -EAGAIN, the
- * completion of the entry, a cut or the end of the import wakes the caller.
+ * -ECONNABORTED if the import is cut; -EAGAIN otherwise.  If @sleep is set and the result is
+ * -EAGAIN, the completion of the entry, a cut or the end of the import wakes the caller.
  */
 static int ring_wait_for(struct rsm_ring *r, u32 index, bool sleep)
 {
@@ -584,7 +584,7 @@ static int ring_wait(struct rsm_ring *r, u32 index, u64 deadline_ns)
 	DEFINE_WAIT(wait);
 	int ret;
 
-	/* A kick with deadline 0 does not wait, and so must not change @wake_at. */
+	/* A kick with deadline 0 does not wait, and so must not change r->wake_at. */
 	if (!deadline_ns) {
 		ret = ring_wait_for(r, index, false);
 		return ret == -EAGAIN ? -ETIMEDOUT : ret;

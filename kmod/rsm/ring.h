@@ -55,7 +55,7 @@ struct rsm_ring {
 	bool			armed;		/* flag: DAT_RSM_NEED_KICK is set */
 	/* Flag: a thread waits for an entry, or has ended its wait before the entry completed. */
 	bool			waiting;
-	/* Lowest index for which such a thread waits or has waited; valid if @waiting. */
+	/* Lowest index for which a thread has set @waiting; valid if @waiting is set. */
 	u32			wake_at;
 	struct work_struct	cut;		/* work that cuts the import after an error */
 };

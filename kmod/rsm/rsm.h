@@ -7,7 +7,7 @@
  *   rsm_node              a network namespace, with the segments published in the namespace
  *   rsm_ctx               an open file of RSM; ends with its address space or with the file
  *    ├ rsm_export         a segment; its pages are in a struct rsm_mem
- *    ├ rsm_import         a connection to a segment; has a reference to a local segment's export
+ *    ├ rsm_import         a connection to a segment; by loopback, has a reference to the export
  *    └ rsm_localmem       locked memory for transfers; its pages are in a struct rsm_mem
  *
  * Objects are looked up by id under RCU.  The last kref_put() of an object frees the struct.  An
@@ -64,7 +64,7 @@
 #include "lib/device.h"
 #include "lib/region.h"
 
-/* Largest segment, in bytes. */
+/* Largest segment or local memory, in bytes. */
 #define RSM_MAX_LENGTH	BIT_ULL(40)
 
 /* Maximum number of VMAs of a window.  A cut or a rebind must zap all VMAs of a window. */
@@ -107,7 +107,7 @@ struct rsm_user {
 	unsigned int	refs;	/* number of contexts; protected by xa_lock of node->users */
 	/*
 	 * Number of exports and imports of the user, and of all users in user namespaces that the
-	 * user owns, at any depth; without objects with @unlimited; incremented under node->lock.
+	 * user owns, at any depth; without obj->unlimited objects; incremented under node->lock.
 	 */
 	atomic_t	objs;
 	/*
@@ -147,9 +147,9 @@ struct rsm_node {
 	bool			trusts;	/* flag: the administrator trusts the whole network */
 	/* Mutex for @surveys and @survey; held while a survey runs; taken before @ctlr_lock. */
 	struct mutex		survey_lock;
-	/* Number of surveys that have begun; survey_get() reads @surveys before the lock. */
+	/* Number of surveys that have begun; survey_get() also reads @surveys without the lock. */
 	u32			surveys;
-	struct rsm_survey	*survey;	/* result of the last survey; NULL if it failed */
+	struct rsm_survey	*survey;	/* result of the last survey, or NULL */
 };
 
 /* An open file of /dev/rsm. */
@@ -198,7 +198,7 @@ struct rsm_ctx {
 	struct rsm_user		*users[DAT_MAX_PAYERS];
 	unsigned int		nr_users;
 	unsigned long		ended;		/* bit 0: ctx_stop() has begun */
-	/* Stopped objects, linked by @rcu of each object; set before @end_work is queued. */
+	/* Stopped objects, linked by obj->rcu; set before @end_work is queued. */
 	struct callback_head	*ending;
 	/* Flag: transfers may still use objects of @ending; set before @end_work is queued. */
 	bool			busy;
@@ -255,14 +255,11 @@ struct rsm_obj {
 	/* Copy of the generation in @slot; changes when the object is made or cut. */
 	u32			generation;
 	u32			pending;	/* number of pending events */
-	/*
-	 * Flag: an import has ended, or has lost its segment or connection; transfers read @cut
-	 * under rsm_transfers.
-	 */
+	/* Flag: rsm_obj_cut() has cut the import; transfers read @cut under rsm_transfers. */
 	bool			cut;
 	/*
-	 * Flag: the object has ended; transfers read @stopped under rsm_transfers.  export_stop()
-	 * sets @stopped of an export under node->lock, before @lock is taken.
+	 * Flag: the object has ended; transfers read @stopped under rsm_transfers.  For an export,
+	 * export_stop() sets @stopped under node->lock, not under @lock.
 	 */
 	bool			stopped;
 	/* Waits for events, also by poll(); for entries of a ring; and for peers of an export. */
@@ -294,13 +291,13 @@ struct rsm_export {
 	u64			length;		/* length in bytes */
 	u64			addr;		/* address in the creator's memory; node->lock */
 	/*
-	 * Changed under node->lock.  Read under node->lock, under rsm_transfers, or under
-	 * import->map_lock before the zap of the window.
+	 * Memory of the segment; changed under node->lock.  Read under node->lock, under
+	 * rsm_transfers, or under map_lock of an import that is not cut.
 	 */
 	struct rsm_mem __rcu	*mem;
 	/* Segment id; 0 if the segment is neither published nor withdrawing; node->lock. */
 	u32			segid;
-	/* Flag: a withdrawal has begun and has not ended, so lookups of @segid fail; node->lock. */
+	/* Flag: the segment is being withdrawn, and has left node->segs already; node->lock. */
 	bool			withdrawing;
 	struct dat_rsm_access	*acl;		/* access list, or NULL; node->lock */
 	u32			acl_count;	/* length of @acl; node->lock */
@@ -338,7 +335,7 @@ struct rsm_import {
 	u32			perm;		/* DAT_RSM_READ, DAT_RSM_WRITE */
 	/* User of the exporting process; INVALID_UID if unknown. */
 	kuid_t			owner;
-	u64			window;		/* page offset in the file, or 0 */
+	u64			window;		/* page offset of the window in the file, or 0 */
 	struct rb_node		window_rb;	/* node of ctx->windows */
 	u64			window_subtree_last;	/* used by the interval tree */
 	struct mutex		map_lock;	/* see the top of this file */
@@ -389,8 +386,8 @@ enum rsm_export_op {
 extern unsigned int rsm_max_segments, rsm_max_exported;
 
 /*
- * Workqueue for the teardown of contexts.  Up to CTX_ENDS work items run in parallel, so one
- * context that waits for its peers does not delay the teardown of another context.
+ * Workqueue for the teardown of contexts.  Up to CTX_ENDS work items run in parallel, because a
+ * teardown may wait for peers.
  */
 extern struct workqueue_struct *rsm_end_wq;
 
@@ -425,7 +422,7 @@ bool rsm_users_have_room(const struct rsm_obj *obj, bool served, unsigned int to
 /*
  * Adds @by to a count of each user that is charged for the object: with @served to the number of
  * connections of remote importers, otherwise to the number of objects.  Does nothing if
- * @obj->unlimited is set, because other processes of the same users have no such privilege.
+ * @obj->unlimited is set: such an object must not use up the share of other processes.
  */
 void rsm_users_count(const struct rsm_obj *obj, bool served, int by);
 

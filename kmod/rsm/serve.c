@@ -25,7 +25,7 @@ static unsigned int rsm_max_importers = 256;
 module_param_named(max_importers, rsm_max_importers, uint, 0644);
 MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
 
-/* Largest number of connections that end at the same time; equal to the limit of dat.ko. */
+/* Largest number of connections that end at the same time, as CLOSES in core/core.c. */
 #define SERVE_ENDS	64
 
 /* Time limit in jiffies for a peer to acknowledge events at the end of a connection. */
@@ -39,8 +39,8 @@ MODULE_PARM_DESC(max_importers, "Imports of a segment across an adapter (256)");
  * for another teardown of this workqueue.
  *
  * A teardown that waits for acknowledgments of the peer does not count against SERVE_ENDS, because
- * the work item is queued again with a delay.  After that, the teardown counts until dat.ko has
- * closed the connection, which may wait a second for a message of rdma_cm.
+ * the work item is queued again with a delay.  After that wait, the teardown counts until dat.ko
+ * has closed the connection.  dat.ko may wait for a CM event and for the device, for seconds.
  */
 static struct workqueue_struct *serve_wq;
 
@@ -55,7 +55,7 @@ void rsm_serve_exit(void)
 	destroy_workqueue(serve_wq);
 }
 
-/* Work function of conn->end_work: ends the connection and drops the references of the teardown. */
+/* Work function of conn->end_work: ends the connection, then puts it and its export. */
 static void serve_end_work(struct work_struct *work)
 {
 	struct rsm_conn *conn = container_of(to_delayed_work(work), struct rsm_conn, end_work);
@@ -145,7 +145,7 @@ static int serve_allowed(const struct rsm_conn *conn, const struct rsm_export *e
 	bool owner = uid_eq(make_kuid(&init_user_ns, be32_to_cpu(p->uid)), exp->uid);
 	int ret;
 
-	/* An unknown node can claim any id that is not in node->table, so no list admits it. */
+	/* An unknown node can claim any id outside node->table, so no access list admits it. */
 	if (!conn->known && exp->acl_count)
 		return -ENONET;
 	ret = rsm_export_allows(exp, be32_to_cpu(g->node), be32_to_cpu(g->perm), owner,
@@ -204,9 +204,9 @@ static int serve_grant(struct rsm_conn *conn)
 }
 
 /*
- * Handles an importer whose proof is valid or not required.  Every importer's queue pair may read,
- * because even an importer without DAT_RSM_READ posts flushes, which are RDMA reads.  So the
- * importer's kernel enforces the read permission.
+ * Handles an importer whose proof is valid or not required.  Every importer that gets access may
+ * read through its queue pair, because even an importer without DAT_RSM_READ posts flushes, which
+ * are RDMA reads.  So the importer's kernel enforces the read permission.
  */
 static bool serve_proven(struct rsm_conn *conn)
 {
@@ -226,7 +226,7 @@ static const struct rsm_conn_ops serve_ops = {
 	.rebound = serve_rebound,
 };
 
-/* Returns true if @lane is the lane of one node, false for the lane of all unknown nodes. */
+/* Returns true if @lane is the lane of one node, false for the lane RSM_LANE_OTHERS. */
 static bool lane_is_nodes(const struct rsm_ctlr *ctlr, const struct rsm_lane *lane)
 {
 	return lane != &ctlr->lanes[RSM_LANE_OTHERS];
@@ -359,7 +359,7 @@ static struct rsm_conn *serve_conn_make(struct rsm_ctlr *ctlr, const struct rsm_
 }
 
 /*
- * Accepts a request.  A failure is reported already.  Sets asked->lane to NULL if a new connection
+ * Accepts a request.  Reports a failure to the trace.  Sets asked->lane to NULL if a new connection
  * counts in the lane instead of the request, even if the accept fails.  Otherwise the caller must
  * decrement asked->lane->places.
  */
@@ -423,9 +423,9 @@ static bool greeting_read(const struct rsm_ctlr *ctlr, struct rsm_greeting *g,
 }
 
 /*
- * Checks whether a peer has to prove itself before it can access the memory of a segment on @ctlr.
- * If the adapter cannot deny access before the proof, only a node that requires no proofs may
- * export on it.  The administrator may change that setting at any time.
+ * Checks whether segments can be exported through @ctlr.  If the adapter cannot deny a peer access
+ * before its proof, node->trusts must be set.  Each request is checked, too, because the
+ * administrator may change node->trusts at any time.  Returns 0 or -EKEYREJECTED.
  */
 static int serve_access_check(const struct rsm_ctlr *ctlr)
 {

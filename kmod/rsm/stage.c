@@ -66,10 +66,10 @@ void rsm_stage_done(struct rsm_conn *conn, u32 seq, bool ok)
 	 * reports a completion.
 	 */
 	if (!r->failed)
-		/* A reader that sees @done also sees the data of a get. */
+		/* A reader that sees r->done also sees the data of a get. */
 		smp_store_release(&r->done, seq + ok);
 	if (!ok)
-		/* A reader that sees @failed also sees the final value of @done. */
+		/* A reader that sees r->failed also sees the final value of r->done. */
 		smp_store_release(&r->failed, true);
 	wake_up_all(&conn->wq);
 }
@@ -117,7 +117,7 @@ static bool stage_reached(const struct stage *s, u32 seq)
 
 static bool stage_decided(const struct stage *s, u32 seq)
 {
-	/* Once @failed is set, @done is final, and all requests from @done on have failed. */
+	/* Once r->failed is set, r->done is final, and requests from r->done on have failed. */
 	return stage_reached(s, seq) || smp_load_acquire(&s->r->failed) ||
 	       READ_ONCE(s->conn->state) >= RSM_CONN_LOST;
 }
@@ -177,7 +177,7 @@ static int stage_take(struct stage *s)
 	return 0;
 }
 
-/* Waits for the request of the oldest chunk, then retires the chunk. */
+/* Waits for the oldest chunk's request, takes the chunk if no chunk failed, frees its slot. */
 static int stage_retire(struct stage *s)
 {
 	int ret = stage_await(s, s->first);
@@ -212,8 +212,8 @@ static int stage_post_one(struct stage *s, bool silent)
 }
 
 /*
- * Posts the filled chunks.  Signals the last chunk, unless @more is set.  If @more is set, the
- * caller must post another request at once.
+ * Posts the filled chunks.  Of puts, signals only the last, and with @more none.  After a call with
+ * @more, the caller must post another request at once.
  */
 static int stage_post(struct stage *s, bool more)
 {
@@ -348,7 +348,7 @@ static int stage_finish_puts(struct stage *s)
 
 	if (flush == s->begin)
 		return ret;
-	/* If the flush cannot be posted, disconnect, so that the silent puts complete. */
+	/* If a put or the flush cannot be posted, disconnect, so that the silent puts complete. */
 	if (ret || rsm_conn_flush(s->conn, RSM_CHANNEL_STAGE, flush))
 		rsm_conn_hang_up(s->conn);
 	ret = stage_retire_until(s, flush);
@@ -385,7 +385,7 @@ static int stage_run(struct stage *s)
 	for (i = 0; i < s->t->count; i++)
 		if (s->lm[i])
 			rsm_obj_put(&s->lm[i]->obj);
-	/* @err takes precedence, because @err belongs to an earlier entry than @ret. */
+	/* An error of stage_finish() takes precedence, because it belongs to earlier bytes. */
 	return err ?: ret;
 }
 

@@ -212,8 +212,8 @@ struct rsm_transcript {
 static_assert(sizeof(struct rsm_transcript) == 3 * 16 + 2 * 4 + 56 + 44 + 176 + 4 + 64);
 
 /*
- * Flags of a TELL.  With RSM_TELL_SINGLE, the receiver adds an event unless an event is pending,
- * and then adds rsm_msg.events.  RSM_TELL_REBIND says that the segment has a new key and address.
+ * Flags of a TELL.  RSM_TELL_SINGLE: before the receiver adds rsm_msg.events events, it adds one
+ * event unless an event is pending.  RSM_TELL_REBIND: the segment has a new key and address.
  */
 #define RSM_TELL_SINGLE	0x1
 #define RSM_TELL_REBIND	0x2
