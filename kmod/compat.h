@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * Wrappers for interfaces that differ between kernel versions.  The comment of each wrapper names
- * the version that made the change.  No other file of the module tests LINUX_VERSION_CODE.
+ * Wrappers for interfaces, and quirks of drivers, that differ between kernel versions.  The comment
+ * of each names the versions.  No other file in kmod/ tests LINUX_VERSION_CODE.
  */
 #ifndef _DAT_COMPAT_H
 #define _DAT_COMPAT_H
@@ -46,11 +46,11 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
- * Before Linux 6.12, rxe frees a CQ without killing the tasklet of the CQ, so the tasklet may
- * access freed memory.  No function can wait for the tasklet.  DAT_QUIRK_CQ_GRACE therefore delays
- * the free by a second, which is far longer than a softirq is usually deferred.
- *
- * Before Linux 6.12, rxe also does not raise IB_EVENT_QP_LAST_WQE_REACHED.
+ * rxe of Linux 6.1 frees a CQ without killing the tasklet of the CQ, so the tasklet may access
+ * freed memory.  No function can wait for the tasklet.  DAT_QUIRK_CQ_GRACE therefore delays the
+ * free by a second, which is far longer than a softirq is usually deferred.  rxe of 6.1 also does
+ * not raise IB_EVENT_QP_LAST_WQE_REACHED.  rxe of 6.12 has neither fault.  Versions in between were
+ * not examined for both faults, so all versions before 6.12 get both quirks.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define RXE_QUIRKS_BEFORE_6_12	(DAT_QUIRK_CQ_GRACE | DAT_QUIRK_NO_LAST_WQE)
@@ -59,9 +59,9 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #endif
 
 /*
- * rxe of Linux 6.1 checks during the execution of a request whether the QP has been moved to the
- * error state.  rxe of 6.6 and 6.12 does not check, so a request may be executed twice.  Other
- * versions were not examined, so all versions since 6.2 get DAT_QUIRK_REPLAYS.
+ * If a QP enters the error state while a request completes, rxe goes back to an earlier step of the
+ * request.  rxe of Linux 6.1 then sees the error state.  rxe of 6.6 and 6.12 executes the request
+ * again.  Other versions were not examined, so all since 6.2 get DAT_QUIRK_REPLAYS.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define RXE_QUIRKS_AFTER_6_1	0
@@ -76,7 +76,7 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define RXE_QUIRKS_BEFORE_6_3	0
 #endif
 
-/* Before Linux 7.3, bnxt_re sets the flags of remote reads and writes of each QP. */
+/* Before Linux 7.3, bnxt_re allows remote reads and writes on each QP, despite the access flags. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)
 #define BNXT_RE_QUIRKS_BEFORE_7_3	DAT_QUIRK_OPEN_ACCESS
 #else
@@ -145,9 +145,9 @@ static inline struct ib_mr *dat_reg_user_mr_udata(struct ib_pd *pd, u64 addr, u6
 
 /*
  * Returns true for an address in the vmalloc area or in a module.  Linux 6.12 exports
- * is_vmalloc_or_module_addr() to modules, and Linux 6.1 does not.  A module can use MODULES_VADDR
- * and MODULES_END instead: where modules are outside the vmalloc area, both are constants, except
- * on s390.
+ * is_vmalloc_or_module_addr() to modules, and Linux 6.1 does not.  MODULES_VADDR and MODULES_END
+ * replace the function where modules are outside the vmalloc area.  On s390 and riscv, both use
+ * symbols that are not exported, so the module needs Linux 6.12 there.
  */
 static inline bool dat_is_vmalloc_or_module(unsigned long va)
 {
