@@ -36,7 +36,7 @@ static struct net_device *dev_ipoib_rcu(struct ib_device *ibdev, u32 port,
 	return NULL;
 }
 
-/* Finds the network interface of an iWARP device whose driver has no get_netdev(). */
+/* Finds the network interface of an iWARP device in @net. */
 static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct net *net)
 {
 	struct net_device *ndev;
@@ -55,8 +55,8 @@ static struct net_device *dev_bound_rcu(struct ib_device *ibdev, const struct ne
 
 /*
  * Returns the network interface of an InfiniBand or iWARP port, or NULL.  The caller drops the
- * reference.  Some drivers have no get_netdev(), or one that finds no interface for an InfiniBand
- * port, so this function then searches @net.
+ * reference.  If the driver has no get_netdev(), or if get_netdev() finds no interface, this
+ * function searches @net.
  */
 static struct net_device *dev_netdev(struct ib_device *ibdev, u32 port, struct net *net)
 {
@@ -108,7 +108,7 @@ static bool dev_gid_in_net(struct ib_device *ibdev, u32 port, int i, const struc
 
 /*
  * Returns true if @net may use the device and a network interface of the port is in @net.  A port
- * without an interface counts as a port in init_net.
+ * for which no interface is found (with RoCE: no GID) counts as a port in init_net.
  */
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net)
 {
@@ -166,8 +166,7 @@ static bool has_addr6(struct net *net, const struct sockaddr_storage *ss, u32 ba
 
 /*
  * Returns true if @ss is an address of an interface in @net, and not a tentative IPv6 address.
- * Looks for IPv4 addresses as rdma_bind_addr() does, which also finds those of an interface in a
- * VRF.
+ * Like rdma_bind_addr(), also finds an IPv4 address of an interface in a VRF.
  */
 bool verbs_addr_usable(struct net *net, const struct sockaddr_storage *ss)
 {

@@ -32,10 +32,10 @@ module_param(ack_timeout, uint, 0644);
 MODULE_PARM_DESC(ack_timeout, "Resend after 4.096 us * 2^N; 0: as rdma_cm sets it (17)");
 
 /*
- * Sets the time after which the device retransmits a packet without an answer.  For RoCE, the
- * default of rdma_cm before Linux 6.6 is 2.1 s, with which a peer that has died is noticed only
- * after 17 s.  iWARP ignores this time, because TCP has retransmission timers.  Does nothing if the
- * parameter is 0.
+ * Sets the time after which the device retransmits a packet that got no answer.  For RoCE, the
+ * default of rdma_cm before Linux 6.6 is 2.1 s, so a dead peer would be noticed only after 17 s.
+ * iWARP ignores the time, because TCP has retransmission timers.  Does nothing if the module
+ * parameter ack_timeout is 0.
  */
 static void cm_set_ack_timeout(struct rdma_cm_id *id)
 {
@@ -349,9 +349,9 @@ static void cm_set_qos(struct rdma_cm_id *id, u32 qos)
 
 /*
  * Returns false for an address that no adapter can have: the wildcard address, the IPv4 broadcast
- * address, a multicast address, an IPv4 address that is mapped to IPv6, or a loopback address.  If
- * @src is an IPv4 loopback address, @ss may be one, because an iWARP adapter on the interface lo
- * has such an address.
+ * address, a multicast address, an IPv4 address that is mapped to IPv6, or a loopback address.  But
+ * returns true for an IPv4 loopback address if @src is an IPv4 loopback address, which an iWARP
+ * adapter on the interface lo has.
  */
 static bool cm_addr_of_adapter(const struct sockaddr_storage *ss,
 			       const struct sockaddr_storage *src)
@@ -378,9 +378,9 @@ int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32
 	if (ret)
 		return ret;
 	/*
-	 * rdma_cm of Linux 6.1 accepts ::1 and :: with the source address of a device, and sends a
-	 * request that reaches no listener.  After that request, every connect on the machine
-	 * fails.  A request to any other address that cm_addr_of_adapter() refuses gets no answer.
+	 * For the source address of a device, rdma_cm of Linux 6.1 accepts the destinations ::1 and
+	 * ::, and sends a request that reaches no listener.  After that request, every connect on
+	 * the machine fails.  A request to another refused address gets no answer.
 	 */
 	if (!cm_addr_of_adapter(dst, &src))
 		return -ENETUNREACH;
@@ -456,8 +456,8 @@ static int cm_accept_without_access(struct verbs_conn *vc, struct rdma_conn_para
 
 /*
  * Makes @conn the owner of the request's id and accepts.  @err: error of cm_make_qp(), or 0.  The
- * handler lock is held.  A failed rdma_accept() has already rejected the request, so the consumer
- * gets the event DAT_EV_ACCEPT_ERROR instead of an errno.
+ * handler lock is held.  A failure, also @err, is reported as the event DAT_EV_ACCEPT_ERROR, not as
+ * an errno, because the caller could not answer the request again after a failed rdma_accept().
  */
 static void cm_accept_locked(struct dat_conn *conn, struct dat_cr *cr, int err)
 {
@@ -490,8 +490,8 @@ int verbs_accept(struct dat_conn *conn, struct dat_cr *cr, void *request)
 	cm_set_ack_timeout(request);
 	ret = cm_make_qp(conn);
 	/*
-	 * -EINVAL may mean that the peer has withdrawn the request.  If dat_ep_unclaim() fails, the
-	 * consumer has closed the connection meanwhile, and the teardown destroys the id.
+	 * -EINVAL may mean that the peer has withdrawn the request: do not give the request back.
+	 * If dat_ep_unclaim() returns false, the teardown of the connection destroys the id.
 	 */
 	if (ret && ret != -EINVAL && dat_ep_unclaim(conn->ep)) {
 		vc->id = NULL;

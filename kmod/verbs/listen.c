@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Listeners.  A listener has an rdma_cm id for each address of the adapter, because the wildcard
- * address of rdma_cm covers all devices of the host.  When the adapter gets or loses an address,
- * the listener makes or destroys an id.
+ * Listeners.  A listener has an rdma_cm id for each address of the adapter that psp->addr allows,
+ * because the wildcard address of rdma_cm covers all devices of the host.  When the adapter gets or
+ * loses such an address, the listener makes or destroys an id.
  */
 #include <linux/capability.h>
 #include <linux/inetdevice.h>
@@ -22,14 +22,14 @@
 #define CM_BACKLOG	128	/* limit of waiting requests in the iWARP CM; other CMs ignore it */
 #define ANY_TRIES	8	/* attempts to find a port number that is free at all addresses */
 #define EVENT_DELAY	(HZ / 10UL)	/* time from the last change to a check of the addresses */
-/* Shortest and longest time before a listener tries an address again; doubles at each failure. */
+/* Limits of the time before a listener tries an address again; the time doubles at each failure. */
 #define FIRST_RETRY	(HZ * 1UL)
 #define LAST_RETRY	(HZ * 60UL)
 
 /* A listener of the verbs transport. */
 struct verbs_listener {
 	struct dat_psp		*psp;
-	u16			port;	/* port number; 0: not chosen until the first id is bound */
+	u16			port;	/* port number; 0 until the first bind has chosen one */
 	/*
 	 * List of struct listen_point.  Needs no lock: used by verbs_listen(), then only by @work,
 	 * and after the end of @work by verbs_unlisten().
@@ -84,7 +84,7 @@ static int listen_error(struct net *net, const struct sockaddr_storage *addr, in
 
 /*
  * Makes @id listen at an address, and chooses the listener's port number if none is chosen yet.
- * Fails with -ENODEV if rdma_cm takes the address for one of another device or adapter port.
+ * Fails with -ENODEV if rdma_cm finds another device or adapter port for the address, or no device.
  */
 static int id_listen(struct verbs_listener *l, struct rdma_cm_id *id,
 		     const struct sockaddr_storage *addr)
@@ -183,8 +183,8 @@ static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *
 	}
 	ret = point_add(l, addr);
 	/*
-	 * Do not log the failures of retries, and those of verbs_listen(), which follow_work()
-	 * finds again.
+	 * Log a failure only in the first attempt of follow_work(), not in a retry.  A failure in
+	 * verbs_listen() need not be logged, because follow_work() soon tries the address again.
 	 */
 	if (ret && ret != -EAGAIN && ret != -ENODEV && psp->listener && !l->retry)
 		dat_log("%s: port %u does not listen at %pISc: error %d", psp->obj.ia->name,
@@ -199,9 +199,9 @@ static bool is_refusal(int err)
 }
 
 /*
- * Makes the listener listen at exactly the addresses that the adapter has.  Returns 0, or the error
- * of an address at which the listener cannot listen.  The listener then listens at the other
- * addresses.  If several addresses fail, an error of is_refusal() takes precedence.  May sleep.
+ * Makes the listener listen at exactly the addresses of the adapter that psp->addr allows.  Returns
+ * 0, or the error of an address that fails; the listener then listens at the other addresses.  If
+ * several addresses fail, an error for which is_refusal() is true takes precedence.  May sleep.
  */
 static int follow(struct verbs_listener *l)
 {
@@ -248,9 +248,9 @@ static void follow_work(struct work_struct *work)
 
 /*
  * Begins to listen at all addresses.  A tentative address is no error, because follow_work() tries
- * the address later.  An address at which the device cannot listen, or that rdma_cm takes for
- * another device's (-ENODEV), is no error if the listener listens at another address.  If l->port
- * is 0, at least one address must work, because the first bind chooses the port number.
+ * the address later.  An address at which the device cannot listen, or for which rdma_cm finds
+ * another device (-ENODEV), is no error if the listener listens at another address.  If l->port is
+ * 0, at least one address must work, because the first bind chooses the port number.
  */
 static int listen_first(struct verbs_listener *l)
 {
@@ -273,7 +273,7 @@ int verbs_listen(struct dat_psp *psp, u16 port)
 
 	if (!l)
 		return -ENOMEM;
-	/* rdma_cm checks the capability of the calling thread, which may be the worker of @work. */
+	/* Check here, because rdma_cm may see only the worker thread that runs follow_work(). */
 	if (port && port < PROT_SOCK && !capable(CAP_NET_BIND_SERVICE)) {
 		kfree(l);
 		return -EPERM;

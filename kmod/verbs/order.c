@@ -5,13 +5,14 @@
  *
  * To the core, a completion also completes all earlier requests, so completions must come in the
  * order of the posts.  siw completes a read when the answer arrives, but completes any other
- * request as soon as the request is sent.  So a request that follows a read waits in the queue
- * until the read has completed.
+ * request as soon as the request is sent.  So a request that follows a read, and is not a read
+ * itself, waits in the queue until the earlier read has completed.
  *
  * IB_SEND_FENCE cannot replace this wait.  While a fence waits, siw does not answer reads of the
  * peer, so two peers that wait for each other's answers would deadlock.  siw also refuses a read
- * with a fence.  A read also waits while read_out reads are in flight, because two peers deadlock
- * if each has more reads in flight than the other end accepts.
+ * with a fence, so such a read waits for earlier reads.  Other reads wait only while read_out reads
+ * are in flight, because two peers deadlock if each has more reads in flight than the other end
+ * accepts.
  *
  * During a teardown, siw may flush a newly posted request while earlier requests in the SQ have not
  * completed.  So a request that was flushed or has failed does not prove that the earlier requests
@@ -24,9 +25,9 @@
 #include "verbs/verbs.h"
 
 /*
- * Returns true if the request in ep->wr must wait for RDMA reads in flight.  The caller then posts
- * no request until all requests in flight have completed.  @n: number of requests that precede
- * ep->wr in the chain being built.  ep->lock is held.
+ * Returns true if the request in ep->wr must wait for earlier RDMA reads.  The caller then posts no
+ * request until all requests in flight have completed.  Counts a read that need not wait.  @n:
+ * number of requests that precede ep->wr in the chain being built.  ep->lock is held.
  */
 bool verbs_send_waits(struct dat_conn *conn, unsigned int n)
 {
@@ -49,7 +50,7 @@ void verbs_order_sends(struct ib_send_wr *wr)
 {
 	for (; wr; wr = wr->next) {
 		wr->send_flags |= IB_SEND_SIGNALED;
-		/* verbs_send_waits() has waited for all earlier reads. */
+		/* A read with a fence has waited for earlier reads; see verbs_send_waits(). */
 		if (wr->opcode == IB_WR_RDMA_READ)
 			wr->send_flags &= ~IB_SEND_FENCE;
 	}

@@ -10,7 +10,7 @@
  * fabrics.  The connection carries no data.
  *
  * No peer can use this mechanism to connect to a QP of the zone.  The listener exists only during
- * the handshake, and accepts only a request that contains the 32 random bytes of @secret.
+ * the handshake, and accepts only a request that contains 32 random bytes (verbs_regqp.secret).
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -35,7 +35,7 @@ struct verbs_regqp {
 	struct ib_pd		*pd;		/* protection domain of the zone */
 	struct ib_cq		*cq;		/* CQ of both ends; the waiting thread polls @cq */
 	struct rdma_cm_id	*listener;	/* NULL except during the handshake */
-	struct rdma_cm_id	*id[2];		/* ends, active first; connected ends have QPs */
+	struct rdma_cm_id	*id[2];		/* ids of the active and the passive end, or NULL */
 	u8			secret[REG_SECRET]; /* private data of the active end's request */
 	struct completion	connected;	/* completed at the end of the handshake */
 	int			error;		/* result of the handshake, 0 after a success */

@@ -76,7 +76,7 @@ int verbs_request_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	/* No consumer may see an address that the peer only claims to have. */
+	/* On RoCE, a consumer must not see an address that the peer only claims to have. */
 	if (is_off_path(id)) {
 		refuse(id, IB_CM_REJ_INVALID_GID);
 		return -EADDRNOTAVAIL;
