@@ -13,8 +13,8 @@
 
 /*
  * Arguments of a connect call.  bad_timeout, bad_size and bad_pd are the return codes for an
- * invalid argument.  They differ between the three connect calls, because an argument has another
- * position in each call.
+ * invalid argument.  The codes depend on the call, because the arguments of dat_ep_connect() have
+ * other positions than those of the other two connect calls.
  */
 struct connect_args {
 	DAT_TIMEOUT	timeout;

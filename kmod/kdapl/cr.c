@@ -355,8 +355,8 @@ DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 EXPORT_SYMBOL_DAT(kdat_cr_reject);
 
 /*
- * Hands a request off to the service point @handoff.  Releases ia->sem of the request's IA first,
- * because dat_cr_handoff() takes ia->sem of the service point's IA.
+ * Hands a request off to the service point with the qualifier @handoff.  Releases ia->sem of the
+ * request's IA first, because dat_cr_handoff() takes ia->sem of the service point's IA.
  */
 DAT_RETURN kdat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 {

@@ -302,8 +302,7 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_path);
  * @write: false: the peer may only read; true: the peer may read and write
  *
  * For dat_rsm.ko only.  Context: may sleep.  Return: DAT_SUCCESS; DAT_INVALID_HANDLE if there is no
- * such EP, if the EP has no open connection, or if the device refuses; or another error of
- * kdat_get().
+ * such EP, or if dat_ep_allow_peer() fails; or another error of kdat_get().
  */
 DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write)
 {
@@ -544,7 +543,7 @@ DAT_RETURN kdat_ep_reset(DAT_EP_HANDLE ep_handle)
 
 	if (IS_ERR(ep))
 		return kdat_lookup_error(PTR_ERR(ep), KDAT_BAD(EP));
-	/* Check the states that kDAPL adds, because the core sees such an EP as UNCONNECTED. */
+	/* Check the states that kDAPL adds: in these, the core sees the EP as UNCONNECTED. */
 	spin_lock_bh(&ep->lock);
 	state = kdat_ep_state(ep);
 	spin_unlock_bh(&ep->lock);

@@ -306,7 +306,7 @@ static struct kdat_ia *ia_get(DAT_HANDLE handle, bool also_gone)
 /*
  * Begins a call on an IA, which kdat_ia_done() ends.  In between, the caller holds a reference to
  * the IA, and ia->sem.  May sleep.  Fails with -ENOENT if there is no such IA, with -ENODEV if the
- * device is gone, with -EDEADLK if the caller may not sleep.
+ * device is gone, with -EDEADLK if the caller cannot sleep.
  */
 struct kdat_ia *kdat_ia_get(DAT_HANDLE handle)
 {

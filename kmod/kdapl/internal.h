@@ -81,8 +81,8 @@ DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out);
  * @lmr: set to the handle of the new LMR
  * @rkey: set to the key that a peer uses to access the memory
  *
- * The pages are pinned and charged to RLIMIT_MEMLOCK.  No lock is held while the pages are faulted
- * in, because the process can delay its page faults without limit.
+ * The pages are pinned and charged to RLIMIT_MEMLOCK.  No lock of this module is held while the
+ * pages are faulted in, because the process can delay its page faults without limit.
  *
  * Context: may sleep; takes mmap_lock.  Return: 0; -ENODEV if the zone or the adapter is gone;
  * -EFAULT; -EINTR; -ENOMEM if memory is short or RLIMIT_MEMLOCK would be exceeded; or another error

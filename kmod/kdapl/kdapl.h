@@ -376,8 +376,8 @@ static __always_inline DAT_RETURN kdat_ep_call(DAT_EP_HANDLE handle,
 }
 
 /*
- * Returns the number of buffers that a consumer may post.  The ring may be longer, because the
- * length of a ring is a power of two.
+ * Returns the length of the SRQ that queries report.  The ring may be longer than the limit of the
+ * adapter, because the length of a ring is a power of two, so the result is at most that limit.
  */
 static inline u32 kdat_srq_length(const struct dat_srq *srq)
 {

@@ -52,7 +52,7 @@ static DAT_RETURN create_clone(struct dat_pz *pz, struct kdat_region *r, struct 
 	/* A request may invalidate an LMR of dat_lmr_allocate() at any time. */
 	if (of->fmr)
 		return KDAT_ARG(3);
-	/* Only the reserved LMR has no memory.  ia->reserved may still be NULL. */
+	/* Only the reserved LMR has no memory.  (It is published before ia->reserved is set.) */
 	if (!of->mem)
 		return KDAT_RESERVED_LMR;
 	r->length = of->length;
@@ -180,7 +180,7 @@ DAT_RETURN kdat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 }
 EXPORT_SYMBOL_DAT(kdat_ia_memtype_hint);
 
-/* Creates the reserved LMR, unless another thread has stored a reserved LMR meanwhile. */
+/* Creates the reserved LMR.  Frees the LMR if another thread has set ia->reserved meanwhile. */
 static int ia_reserve(struct dat_ia *ia)
 {
 	struct kdat_lmr *klmr = kzalloc(sizeof(*klmr), GFP_KERNEL);

@@ -180,8 +180,8 @@ static DAT_RETURN rsp_reserve(struct kdat_sp *sp, struct dat_ep *ep)
 	DAT_EP_STATE state;
 
 	/*
-	 * Reserve the EP before dat_obj_use().  The EP of a request cannot be reserved and so gets
-	 * no further user, which would prevent kdat_cr_unreserve() from freeing the EP.
+	 * The EP of a request must get no further use, or kdat_cr_unreserve() could not free the
+	 * EP.  Such an EP cannot be reserved, so reserve @ep before dat_obj_use().
 	 */
 	state = kdat_ep_reserve(ep, DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED);
 	if (state != DAT_EP_STATE_UNCONNECTED)

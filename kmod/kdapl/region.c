@@ -205,9 +205,9 @@ static int var_fill(const DAT_REGION_DESCRIPTION *region, u32 n, struct scatterl
 }
 
 /*
- * Fills in entries for the whole region, and returns their number.  Fails with -EINVAL if the
- * region is empty, or with -E2BIG if the region has more than @n pages or needs more than @max
- * entries.
+ * Fills in entries for the whole region, and returns the number of entries.  Fails with -EINVAL if
+ * the region is missing or empty, or with -E2BIG if the region has more than @n pages or needs more
+ * than @max entries.
  */
 static int platform_fill(const DAT_REGION_DESCRIPTION *region, u32 n, struct scatterlist *sg,
 			 u32 max)

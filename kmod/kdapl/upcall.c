@@ -5,9 +5,10 @@
  *
  * A runner takes the events of one EVD and calls the consumer's upcall function for each event.
  * With DAT_UPCALL_NORIFY, a runner calls the function without an event and leaves the events in the
- * EVD.  A notification event queues a runner of the EVD, unless a runner is queued already, or the
- * number of running runners has reached the maximum of the policy.  A runner calls the consumer
- * with no lock held.  A runner ends when the EVD is empty, when the policy or kdat_upcall_end()
+ * EVD.  A notification event queues a runner of the EVD, unless a runner is queued already, the
+ * number of running runners has reached the maximum of the policy, the upcall is not armed
+ * (DAT_UPCALL_NORIFY), or the upcalls are being ended.  A runner calls the consumer with no lock
+ * held.  A runner ends when the EVD is empty or shut down, when the policy or kdat_upcall_end()
  * forbids further upcalls, or when UPCALL_BUDGET is used up.  In the last case, the runner queues
  * the next runner if events are left.  With DAT_UPCALL_NORIFY, a runner also ends after a call,
  * unless the consumer has emptied the EVD and another notification event has come.
@@ -16,8 +17,8 @@
  * code that takes completions calls kdat_upcall_hold() first and kdat_upcall_release() last.
  * kdat_upcall_release() runs the queued runners with no lock of this module held.  At other times,
  * for example when a consumer's post queues a runner, a tasklet runs the runner.  So a consumer is
- * never called from inside a call of its own.  While a runner runs, the @held count of the CPU is
- * not 0, so upcalls do not nest.
+ * never called from inside a call of its own.  While such a runner runs, upcall_cpu.held is not 0,
+ * so upcalls do not nest.
  *
  * A runner whose upcalls may sleep is the work item of its EVD.
  */
@@ -31,19 +32,19 @@
 #include "kdapl/kdapl.h"
 
 #define UPCALL_BUDGET	64	/* maximum number of upcalls of one runner */
-#define UPCALL_CPU	128	/* maximum number of upcalls before other softirqs run */
+#define UPCALL_CPU	128	/* after this many upcalls, runners wait for other softirqs */
 
 /**
  * struct upcall_cpu - queued runners of a CPU
  * @lock: lock of @list; no other lock is taken inside
  * @list: queued runners, linked by struct dat_upcall's @node
- * @first: queued runner that runs before the runners in @list; if @held is not 0, a single queued
- *	runner is kept here, because it then needs no lock; NULL while @held is 0; written with
- *	softirqs disabled
+ * @first: queued runner that runs before the runners in @list, or NULL.  If @held is not 0 and no
+ *	other runner is queued, a runner is stored here, because that needs no lock.  NULL while
+ *	@held is 0; written with softirqs disabled.
  * @held: number of functions on this CPU that hold the runners; the outermost of these functions
  *	runs @first and @list, or leaves some of them to @tasklet, before it ends; written with
  *	softirqs disabled
- * @event: event that the running upcall gets; one per CPU, because upcalls do not nest
+ * @event: event of the running upcall in softirq; one per CPU, because such upcalls do not nest
  * @tasklet: tasklet that runs @list if no function that is counted in @held does
  */
 struct upcall_cpu {
@@ -97,7 +98,7 @@ void kdat_upcall_wake(struct dat_evd *evd)
 	lockdep_assert_held(&evd->lock);
 	if (evd->dead)
 		return;
-	/* Set @again under any policy, because the policy may change before upcall_over(). */
+	/* Set the flag under any policy, because the policy may change before upcall_over(). */
 	u->again = true;
 	if (u->queued || u->ending)
 		return;
@@ -146,8 +147,8 @@ static bool upcall_over(struct dat_upcall *u)
 	lockdep_assert_held(&u->evd->lock);
 
 	/*
-	 * The policy has changed during the upcall.  This runner must go on if a notification event
-	 * came meanwhile, because kdat_upcall_wake() may have left the event to this runner.
+	 * If the policy has changed during the upcall, this runner must go on if a notification
+	 * event came meanwhile: kdat_upcall_wake() may have left the event to this runner.
 	 */
 	if (u->policy != DAT_UPCALL_NORIFY)
 		return !u->again;
@@ -174,8 +175,8 @@ static noinline bool upcall_notify(struct dat_upcall *u, bool process)
 }
 
 /*
- * Sets the members of @event that are the same for all completions of @evd.  @event is zeroed, or
- * was last used for a DTO completion.
+ * Sets the members of @event that are the same for all completions of @evd.  The caller has zeroed
+ * @event, or has last used @event for a DTO completion.
  */
 static __always_inline void upcall_begin_dto(const struct dat_evd *evd, DAT_EVENT *event)
 {
@@ -293,8 +294,8 @@ static struct dat_upcall *upcall_pop(struct upcall_cpu *here, struct upcall_cpu 
 }
 
 /*
- * Runs the runners of @c, which is the current CPU or a CPU that went offline.  Context: softirq;
- * the caller holds no lock that a consumer's call takes.
+ * Runs the runners of @c, the current CPU or one that went offline.  After UPCALL_CPU upcalls, the
+ * tasklet runs the rest.  Context: softirq; the caller holds no lock that a consumer's call takes.
  */
 static void upcall_run_cpu(struct upcall_cpu *c)
 {
@@ -319,7 +320,7 @@ static void upcall_run_cpu(struct upcall_cpu *c)
 	here->held--;
 	if (!list_empty(&c->list))
 		tasklet_schedule(&c->tasklet);
-	/* The tasklet of an offline CPU does not run the runners that were queued on this CPU. */
+	/* If @c is offline, its tasklet does not run the runners that were queued on this CPU. */
 	if (here != c && !here->held && !list_empty(&here->list))
 		tasklet_schedule(&here->tasklet);
 }
@@ -420,7 +421,7 @@ void kdat_upcall_end(struct dat_evd *evd)
 	wait_var_event(u, upcall_ended(evd));
 	spin_lock_bh(&evd->lock);
 	u->ending--;
-	/* Start a runner if kdat_upcall_modify() has enabled upcalls during the wait. */
+	/* Start the runner that became due during the wait, if upcalls were enabled again. */
 	if (!u->ending && u->policy != DAT_UPCALL_DISABLE && u->again)
 		kdat_upcall_wake(evd);
 	spin_unlock_bh(&evd->lock);

@@ -19,10 +19,10 @@ struct dat_evd;
  * @again: flag: a notification event was queued after the last DAT_UPCALL_NORIFY upcall began; set
  *	under every policy
  * @running: number of runners that are running
- * @ending: number of threads in kdat_upcall_end(); while not 0, no runner is queued, and no upcall
- *	begins
+ * @ending: number of threads in kdat_upcall_end(); while not 0, no further runner is queued, and no
+ *	upcall begins
  * @queued: flag: a runner is queued and has not started
- * @node: entry in upcall_cpu.list while @queued; protected by the lock of that list
+ * @node: entry in upcall_cpu.list, if the runner is in that list; protected by upcall_cpu.lock
  * @work: work item that runs the runner, if @process
  * @task: task that runs @work; NULL if @work does not run; kdat_upcall_is_mine() reads @task
  *	without a lock
