@@ -165,6 +165,16 @@ static struct listen_point *point_find(struct verbs_listener *l,
 }
 
 /*
+ * Returns true if a work item can listen for @ia.  siw listens in the network namespace of the
+ * calling task, which is init_net in a work item.  So an iWARP listener of another namespace keeps
+ * the addresses that verbs_listen() has found.
+ */
+static bool may_follow(const struct dat_ia *ia)
+{
+	return !ia->iwarp || net_eq(ia->net, &init_net);
+}
+
+/*
  * Listens at an address of the adapter.  Does nothing if psp->addr excludes the address, or if the
  * listener already listens there.
  */
@@ -184,9 +194,10 @@ static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *
 	ret = point_add(l, addr);
 	/*
 	 * Log a failure only in the first attempt of follow_work(), not in a retry.  A failure in
-	 * verbs_listen() need not be logged, because follow_work() soon tries the address again.
+	 * verbs_listen() need not be logged if follow_work() soon tries the address again.
 	 */
-	if (ret && ret != -EAGAIN && ret != -ENODEV && psp->listener && !l->retry)
+	if (ret && ret != -EAGAIN && ret != -ENODEV && !l->retry &&
+	    (psp->listener || !may_follow(psp->obj.ia)))
 		dat_log("%s: port %u does not listen at %pISc: error %d", psp->obj.ia->name,
 			l->port, addr, ret);
 	return ret;
@@ -227,16 +238,13 @@ static int follow(struct verbs_listener *l)
 /*
  * Follows the addresses of the adapter.  If an address fails, the work item queues itself again,
  * because no event tells that a tentative address can be used or that a port number is free again.
- *
- * siw listens in the network namespace of the calling task, which is init_net in a work item.  So
- * an iWARP listener of another namespace keeps the addresses that verbs_listen() has found.
  */
 static void follow_work(struct work_struct *work)
 {
 	struct verbs_listener *l = container_of(to_delayed_work(work), struct verbs_listener, work);
 	const struct dat_ia *ia = l->psp->obj.ia;
 
-	if (ia->iwarp && !net_eq(ia->net, &init_net))
+	if (!may_follow(ia))
 		return;
 	if (!follow(l)) {
 		l->retry = 0;
