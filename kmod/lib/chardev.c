@@ -47,7 +47,7 @@ err_free:
 }
 EXPORT_SYMBOL_DAT_INTERNAL(dat_devfile_open);
 
-/* Runs when the last descriptor of the file is closed, also because a process was killed. */
+/* Runs when no descriptor and no mapping of the file is left, also because a process was killed. */
 int dat_devfile_release(struct inode *inode, struct file *filp)
 {
 	struct dat_devfile *file = filp->private_data;

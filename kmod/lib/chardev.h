@@ -25,7 +25,7 @@ struct dat_devfile;
  * struct dat_ucmd - an ioctl call
  * @file: open file that the caller used
  * @bound: IA or RSM context of @file, set by ops->run or by the operation that opens the IA; may be
- *	NULL if dat_ioctl_op.need asks for none, and is NULL in the poller's operations
+ *	NULL if dat_ioctl_op.need asks for none; NULL in DAT_IOC_POLLER_SET and DAT_IOC_POLLER_RUN
  * @arg: kernel copy of the argument
  * @ubuf: argument in user memory
  * @size: number of bytes of the argument that the caller passed, at most dat_ioctl_op.size
@@ -87,7 +87,7 @@ struct dat_ioctl_op {
  * @file_size: size of the device's structure for an open file, which begins with struct dat_devfile
  * @tells_strangers: flag: @run refuses a process with another address space than the opener's, and
  *	reports the refusal in the argument of the ioctl.  If the flag is not set, the dispatcher
- *	fails such an ioctl with -EPERM.
+ *	fails each ioctl of such a process with -EPERM, except DAT_IOC_ABI.
  * @poller: operations on the queues of an open file
  * @open: initialize the device's part of an open file, which the caller has zeroed
  * @release: free the device's part of an open file
@@ -132,8 +132,8 @@ struct dat_chardev {
 	}
 
 /*
- * Initializes a device for misc_register().  Until udev changes the mode, only the user root and
- * the group root can open the device.
+ * Initializes a device for misc_register().  Until udev changes the group or the mode, only the
+ * user root and the group root can open the device.
  */
 #define DAT_CHARDEV_INIT(chardev_name, chardev_ops, chardev_fops) {	\
 		.ops	= chardev_ops,					\

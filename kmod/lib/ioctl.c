@@ -22,7 +22,7 @@ static int ioctl_poller_set(struct dat_ucmd *ucmd)
 
 	if (arg->idle_us > DAT_MAX_POLLER_IDLE_US)
 		return -EINVAL;
-	/* dat_poller_set() wakes a parked poller, which then calls p->ops->gone() as well. */
+	/* Even if the device is gone, dat_poller_set() wakes a parked poller, which then ends. */
 	dat_poller_set(p, arg->idle_us);
 	return p->ops->gone(p) ? -ENODEV : 0;
 }

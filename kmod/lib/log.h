@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * Lines in the kernel's log.  The driver logs facts that an administrator needs.  Without the log,
- * only an event would report such a fact, to one process or one peer.
+ * Lines in the kernel's log, about facts that an administrator needs.  An event or a reject reports
+ * such a fact only to one process or one peer, if at all.
  */
 #ifndef _DAT_LOG_H
 #define _DAT_LOG_H

@@ -9,9 +9,9 @@
 
 /*
  * Stores the users to charge in @uids, each user once, and returns their number, at least 1.  As
- * with ucounts, the users are the user of @cred, the owner of the user namespace of @cred, and the
- * owners of the namespaces above, except init_user_ns.  A process may use thousands of subordinate
- * uids in a namespace, but the owner of the namespace is charged for all of them.
+ * with ucounts, the users are the user of @cred and the owners of the user namespace of @cred and
+ * of the namespaces above it, except the owner of init_user_ns.  A process may use thousands of
+ * subordinate uids in a namespace, but the owner of the namespace is charged for all of them.
  */
 unsigned int dat_payers(const struct cred *cred, kuid_t uids[DAT_MAX_PAYERS])
 {

@@ -8,10 +8,10 @@
  * The thread stays inside DAT_IOC_POLLER_RUN.  So the kernel limits, accounts, schedules, freezes
  * and kills the thread like any other thread of the process.
  *
- * ops->watch() sets a flag while the thread polls.  Only the poller thread changes the flag.  The
- * code of a queue reads the flag under the lock of the queue, and need not ask for kicks while the
- * flag is set.  When ops->watch() clears the flag, ops->watch() also processes every queue once, so
- * that each queue asks for kicks again.
+ * ops->watch() sets a flag before the thread polls, and clears the flag before the thread parks.
+ * Only the poller thread changes the flag.  The code of a queue reads the flag under the lock of
+ * the queue, and need not ask for kicks while the flag is set.  After ops->watch() has cleared the
+ * flag, ops->watch() processes every queue once, so that each queue asks for kicks again.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -36,7 +36,7 @@ static int poller_over(const struct dat_poller *p)
 
 static void poller_park(struct dat_poller *p)
 {
-	/* Set @parked before watch() makes the queues ask for kicks: a kick clears @parked. */
+	/* Set p->parked before watch() makes the queues ask for kicks: a kick clears p->parked. */
 	WRITE_ONCE(p->parked, true);
 	p->ops->watch(p, false);
 	wait_event_interruptible(p->wq, !READ_ONCE(p->parked) || poller_over(p));

@@ -14,7 +14,7 @@ struct task_struct;
 
 /**
  * struct dat_poller_ops - operations on the queues of an open file
- * @look: process posted entries; return true if the process may have posted any
+ * @look: process the posted entries; return true if there may have been any
  * @watch: if @on is true, let the process post to the queues without kicks; if @on is false,
  *	process each queue once more, which makes the queue ask for kicks
  * @gone: return true if the device is gone, or the IA or RSM context has ended
@@ -33,7 +33,8 @@ struct dat_poller {
 	struct task_struct		*task;		/* thread in dat_poller_run(), or NULL */
 	wait_queue_head_t		wq;		/* the parked thread sleeps here */
 	bool				parked;		/* the thread parks; cleared to wake it */
-	u32				idle_us;	/* us without posts to park; 0: disabled */
+	/* Microseconds without posts after which the thread parks; 0: the poller is disabled. */
+	u32				idle_us;
 };
 
 void dat_poller_init(struct dat_poller *p, const struct dat_poller_ops *ops);

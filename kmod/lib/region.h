@@ -30,7 +30,7 @@ void dat_region_free(struct dat_region *r);
  */
 int dat_region_map(struct vm_area_struct *vma, struct dat_region *r);
 
-/* Number of low bits of a page offset that hold the kind of region; the other bits hold the id. */
+/* Number of low bits of an mmap() page offset that hold the kind of mapping; the rest is the id. */
 #define DAT_REGION_KIND_BITS	8
 
 static inline u64 dat_mmap_place(u32 id, unsigned int kind)
