@@ -197,7 +197,7 @@ static void dev_show_ia(struct seq_file *m, const struct dat_ia *ia)
  * Writes to fdinfo a line for the adapter of @ia.  If @ia is NULL, writes a line for each adapter
  * that can be opened from @net.
  *
- * Any process may open /dev/dat and read fdinfo, as often as it likes.  So this function does not
+ * A process that may open /dev/dat may read fdinfo as often as it likes.  So this function does not
  * query ports, because a query may wait for the firmware.  This function holds dat_dev_lock only
  * for a search.
  */
@@ -230,7 +230,7 @@ void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
 
 /*
  * Adds an IA to the IAs of a device, so that a removal of the device finds the IA.  Takes
- * dat_dev_lock.  Returns false if the device is being removed.
+ * dat_dev_lock and dat_ias_lock.  Returns false if the device is being removed.
  */
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia)
 {
@@ -247,8 +247,8 @@ bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia)
 }
 
 /*
- * Undoes dat_dev_attach(); idempotent.  Takes dat_ias_lock, an outer lock, so the caller must hold
- * no lock of dat.h.
+ * Undoes dat_dev_attach(); idempotent.  Takes dat_ias_lock, so the caller must hold no lock that
+ * dat.h lists after it.
  */
 void dat_dev_detach(struct dat_ia *ia)
 {
@@ -257,7 +257,7 @@ void dat_dev_detach(struct dat_ia *ia)
 	mutex_unlock(&dat_ias_lock);
 }
 
-/* Returns 3 for IPv4, 2 for IPv6, 1 for link-local IPv6, and 0 for another family than @family. */
+/* Returns 3 for IPv4, 2 for IPv6, 1 for link-local IPv6; 0 unless @family is 0 or matches. */
 static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
 {
 	if (family && ss->ss_family != family)
@@ -394,10 +394,10 @@ static unsigned int dev_close_ias(struct dat_dev *dev)
 }
 
 /*
- * Removes a device and drops the transport's reference.  Sends a catastrophic async event to every
- * consumer and shuts down all IAs of the device.  The teardowns of all connections run at the same
- * time, because a device that has failed makes each teardown wait for seconds.  On return no
- * connection uses the device.  Context: sleeps; no lock of this module held.
+ * Removes a device and drops the transport's reference.  Queues a catastrophic event to the async
+ * EVD of each IA of the device, and shuts the IAs down.  The teardowns of all connections run at
+ * the same time, because a device that has failed makes each teardown wait for seconds.  On return
+ * no connection uses the device.  Context: sleeps; no lock of this module held.
  */
 void dat_dev_unregister(struct dat_dev *dev)
 {

@@ -7,7 +7,7 @@
 #include "core/mem/lmr.h"
 #include "lib/device.h"
 
-/* Largest number of teardowns that run at the same time; before Linux 6.9, on each NUMA node. */
+/* Largest number of teardowns at the same time; before Linux 6.9, of each NUMA node or each CPU. */
 #define CLOSES	64
 
 struct workqueue_struct *dat_wq, *dat_close_wq;

@@ -143,8 +143,9 @@ struct dat_ia {
 	 */
 	bool			dead;
 	/*
-	 * A shutdown waits for @sem and @pinning, so a thread that sleeps with @sem held, or that
-	 * @pinning counts, must return.  Accessed without a lock.
+	 * No connection and no registration begins any more.  A shutdown waits for @sem and
+	 * @pinning, so a thread that sleeps with @sem held, or is counted in @pinning, returns
+	 * early.  Accessed without a lock.
 	 */
 	bool			closing;
 	/*
@@ -160,7 +161,10 @@ struct dat_ia {
 	 * @watched under the lock of a queue.
 	 */
 	bool			watched;
-	/* Held while a ring is prepared, put into use or cancelled, and while its place is read. */
+	/*
+	 * Held while a ring is prepared, put into use or cancelled, and while its location in
+	 * shared memory is read.
+	 */
 	struct mutex		resize_lock;
 	struct dat_pool		submit_pool;	/* ring parts that the consumer writes */
 	struct dat_pool		status_pool;	/* ring parts that the driver writes */

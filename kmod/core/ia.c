@@ -64,7 +64,7 @@ static int ia_parse_name(struct dat_ia *ia, char device[DAT_NAME_SIZE])
  * Opens a port as an IA.  @name: name of the adapter, or that name, "@" and the only address that
  * the IA uses.  The adapter need not have the address yet.  @user_data: value of dat_eqe.owner in
  * events about the IA itself.  May sleep.  Returns the IA with a reference.  Fails with an error of
- * dat_dev_find(), with -ENOENT if the text after "@" is not an address or the device is being
+ * dat_dev_find(), with -ENOENT if the text after "@" is no unicast address or the device is being
  * removed, or with -ENOMEM, also if a limit of the rdma cgroup is reached.
  */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_face *face,
@@ -240,8 +240,8 @@ static void fault_in(u64 start, u64 length, bool write)
  * before ia->pinning counts the registration.  A close or a removal of the device does not wait for
  * these faults, and a fatal signal ends the faults.
  *
- * The registration then finds the pages present.  If the process unmaps the pages before that, the
- * registration itself takes the faults, and a shutdown waits for these faults.
+ * The registration then finds the pages present.  If the process has unmapped the pages meanwhile,
+ * the registration itself takes the faults, and a shutdown waits for these faults.
  *
  * Context: sleeps.  Return: 0: the caller must call dat_ia_pin_end() after the registration; or
  * -ENODEV if the IA is being closed or its device is being removed.
@@ -300,9 +300,9 @@ void dat_ia_async(struct dat_ia *ia, u32 type, enum dat_obj_type kind, u64 owner
 }
 
 /*
- * Queues an event about the IA itself to its async EVD, unless the IA is being closed.  ia->sem
- * keeps dat_ia_close() from freeing the EVD meanwhile.  A writer of ia->sem closes the IA, so this
- * function need not wait: its callers serve other processes, too.  Context: process.
+ * Queues an event about the IA itself to its async EVD, which ia->sem keeps from being freed.
+ * Drops the event if another thread holds ia->sem for writing: that thread closes the IA, and the
+ * callers, which serve other processes too, must not wait.  Context: process.
  */
 void dat_ia_report(struct dat_ia *ia, u32 type, u16 reason)
 {
@@ -357,9 +357,9 @@ void dat_ia_abort_conns(struct dat_ia *ia)
 }
 
 /*
- * Waits for calls in progress, and lets no call and no connection begin any more.  Begins the
- * teardown of all connections, and shuts down all listeners and requests.  Returns with ia->sem
- * held for writing.
+ * Waits until no call holds ia->sem and no registration is in progress.  After that, no call can
+ * use the device and no connection can begin.  Begins the teardown of all connections, and shuts
+ * down all listeners and requests.  Returns with ia->sem held for writing.
  */
 static void ia_stop(struct dat_ia *ia)
 {
@@ -402,8 +402,8 @@ void dat_ia_shutdown(struct dat_ia *ia)
 }
 
 /*
- * Wakes all waiters of an IA that is about to be closed.  After this, an EVD or CNO that existed
- * before the call accepts no new waiter.  The caller calls dat_ia_shutdown() afterwards, so that no
+ * Wakes all waiters of an IA that is being closed.  After this, an EVD or CNO that existed before
+ * the call accepts no new waiter.  A close calls this function before the shutdown, so that no
  * waiter returns with an event that the shutdown causes.  May sleep.
  */
 void dat_ia_wake(struct dat_ia *ia)

@@ -10,11 +10,10 @@
  * have.
  *
  * The counters are separate from two counters of the kernel:
- * - user_struct.locked_vm counts the buffers of io_uring and AF_XDP.  The budgets of these buffers
- *   and of queues must not depend on each other, because all containers without a user namespace
- *   have the same users.
- * - mm->pinned_vm counts registered memory, so a process can still register as much as
- *   RLIMIT_MEMLOCK allows.
+ * - user_struct.locked_vm counts the buffers of io_uring and AF_XDP.  Such buffers of one container
+ *   must not reduce the queues of another: without user namespaces, both have the same users.
+ * - mm->pinned_vm counts registered memory.  Queues must not reduce the memory that RLIMIT_MEMLOCK
+ *   lets a process register.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

@@ -60,8 +60,8 @@ static void obj_uncharge(struct dat_obj *obj)
 }
 
 /*
- * Sets the value of dat_eqe.owner in the object's events.  If the face has handles, the value is
- * the handle instead, and @user_data is the value of obj->priv.
+ * Sets obj->user_data, the value of dat_eqe.owner in the object's events, to @user_data.  If the
+ * face has handles, sets obj->user_data to the object's handle, and obj->priv to @user_data.
  */
 static void obj_name(struct dat_obj *obj, u64 user_data)
 {
@@ -238,7 +238,8 @@ void dat_obj_unuse(struct dat_obj *obj)
  * Undoes dat_obj_use() in any context.  A put of the last reference may sleep, so this put must not
  * be the last.  Therefore the put comes before the end of the use: while the use lasts,
  * dat_obj_free() fails, and ia->objs keeps its reference.  dat_ia_close() drops that reference
- * without regard to uses, but only after the shutdown of all EPs, which ends these uses.
+ * without regard to uses, but only after the shutdown of all EPs, which ends the uses by entries of
+ * EP queues.
  */
 void dat_obj_unuse_atomic(struct dat_obj *obj)
 {
@@ -255,7 +256,7 @@ void dat_obj_unuse_atomic(struct dat_obj *obj)
  * Begins the free of an object, so that dat_obj_use() fails.  After a success the caller must call
  * dat_obj_abort().  Does not sleep.  Fails with -EBUSY if the object has a use, with -ENOENT if
  * another thread is freeing the object, or with an error of the type's may_free(), which is -EBUSY
- * for an EVD or CNO that has a waiter, and for the async EVD.
+ * for the async EVD, and for an EVD or CNO with a thread in dat_evd_wait() or dat_cno_wait().
  */
 int dat_obj_begin_free(struct dat_obj *obj)
 {
