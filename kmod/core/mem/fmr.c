@@ -75,7 +75,7 @@ static void fmr_set_state(struct dat_lmr *lmr, enum fmr_state state)
 		lmr->fmr->state = state;
 }
 
-/* Releases the memory and makes the LMR FREE.  The device has no access to the memory any more. */
+/* Makes the LMR FREE and releases its memory, to which the device has no access any more. */
 static void fmr_release(struct dat_lmr *lmr)
 {
 	struct dat_fmr *fmr = lmr->fmr;

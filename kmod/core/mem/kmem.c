@@ -2,7 +2,7 @@
 // Copyright (c) The dat authors
 /*
  * Kernel memory, described by its pages or by its DMA addresses, and the LMRs that register such
- * memory.  The transport does the DMA mapping and the registration.
+ * memory.  The transport maps pages for DMA, and registers the memory.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -31,9 +31,9 @@ struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **page
 }
 
 /*
- * Copies the DMA addresses of @length bytes from @offset in @from to @to, which has @n entries.
- * Reads at most @n entries of @from.  Returns the number of entries used in @to, or -EINVAL if the
- * entries of @from are too short.
+ * Copies to @to the DMA addresses of the @length bytes that begin at @offset in @from.  Reads at
+ * most @n entries of @from; @to has room for @n entries.  Returns the number of entries used in
+ * @to, or -EINVAL if the entries of @from are too short.
  */
 static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64 offset,
 		    u64 length)
@@ -41,7 +41,7 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 	struct scatterlist *sg;
 	u32 used = 0, i, len;
 
-	/* The consumer's list may have fewer entries than the consumer has stated, so check @sg. */
+	/* The consumer's list may have fewer entries than the consumer has stated, so check sg. */
 	for (i = 0, sg = from; i < n && sg; i++, sg = sg_next(sg)) {
 		if (offset >= sg_dma_len(sg)) {
 			offset -= sg_dma_len(sg);
@@ -168,7 +168,7 @@ static void kmem_detach(struct dat_lmr *lmr)
 	lmr->mem = NULL;
 	spin_unlock_bh(&lmr->lock);
 	dev->ops->lmr_exit(lmr);
-	/* The LMR is shut down before its device is removed, so @dev is valid. */
+	/* The LMR is shut down before its device is removed, so dev is valid. */
 	if (mem)
 		dat_kmem_free(mem, dev);
 }
@@ -182,8 +182,7 @@ static const struct dat_lmr_kind kmem_kind = {
 /*
  * Registers memory of the kernel.  The ownership of @mem passes to this function, even if the
  * function fails.  Segments and peers refer to the first byte by the address @start.  May sleep.
- * Fails with -ENOENT if the zone is being freed, or with an error of the transport's mem_map() or
- * lmr_kernel().
+ * Fails like dat_lmr_make(), also with the errors of the transport's mem_map() and lmr_kernel().
  */
 struct dat_lmr *dat_lmr_create_kmem(struct dat_pz *pz, struct dat_kmem *mem, u64 start,
 				    u64 length, u32 priv, u64 user_data)

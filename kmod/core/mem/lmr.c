@@ -34,8 +34,7 @@ static bool lmr_table_has(struct dat_ia *ia, u32 index)
 
 /*
  * Grows ia->lmrs until the table has an entry for @index.  The table never shrinks.  The new table
- * is allocated before lmr_lock is taken: the allocation may wait for another thread to free memory,
- * and a thread that frees an LMR also takes lmr_lock.
+ * is allocated before lmr_lock is taken, because the allocation may sleep.
  */
 static int lmr_table_grow(struct dat_ia *ia, u32 index)
 {

@@ -29,7 +29,7 @@ struct dat_kmem {
 	struct sg_table		sgt;		/* memory; DMA addresses only, if @foreign */
 	enum dma_data_direction	dir;
 	bool			mapped;		/* the transport has mapped @sgt */
-	bool			foreign;	/* the consumer maps the memory, and syncs caches */
+	bool			foreign;	/* from dat_kmem_of_dma(): do not map or sync */
 };
 
 /**

@@ -2,7 +2,7 @@
 /* Copyright (c) The dat authors */
 /*
  * Memory that an IA shares with its process.  The process maps whole chunks.  The driver cuts each
- * chunk into slices, one or more per object.
+ * chunk into slices for the rings of objects.
  */
 #ifndef _DAT_POOL_H
 #define _DAT_POOL_H
