@@ -45,8 +45,8 @@ static int link_join(struct dat_round_link *link, struct dat_evd *evd)
 		return 0;
 	b = &evd->busy;
 	/*
-	 * A kernel consumer never sets b->on.  If another thread sets b->on at this moment, this
-	 * thread may miss the change.  The CQ is then armed, which is harmless.
+	 * Check first without the lock: b->on is never set for a kernel consumer.  If another
+	 * thread sets b->on at this moment, the CQ may be armed nevertheless, which is harmless.
 	 */
 	if (!READ_ONCE(b->on))
 		return -EAGAIN;
@@ -62,8 +62,8 @@ static int link_join(struct dat_round_link *link, struct dat_evd *evd)
 }
 
 /*
- * Adds a connection to the rounds of its EVDs if threads poll all of these EVDs.  Returns false if
- * the caller must arm the CQ.  ep->lock is held.
+ * Adds a connection to the rounds of its EVDs, if the connection is open and not solicited, and
+ * threads poll all of these EVDs.  Returns false if the caller must arm the CQ.  ep->lock is held.
  */
 bool dat_busy_join_polled(struct dat_conn *conn)
 {
@@ -123,7 +123,7 @@ static void busy_try(struct dat_conn *conn, struct dat_ep *ep)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Takes completions from every connection of the round. */
+/* Takes completions from the connections of the round; see busy_try(). */
 static void busy_look(struct dat_busy *b)
 {
 	u32 n = READ_ONCE(b->round.count);
@@ -176,8 +176,8 @@ static void busy_timer(struct timer_list *timer)
 }
 
 /*
- * Marks @evd as polled.  Returns false, and does not mark @evd, if the consumer needs
- * notifications.
+ * Marks @evd as polled.  Returns false, and does not mark @evd, if the consumer needs notifications
+ * or @evd is shut down.
  */
 static bool busy_begin(struct dat_evd *evd)
 {
@@ -196,10 +196,7 @@ static bool busy_begin(struct dat_evd *evd)
 	return useful;
 }
 
-/*
- * Ends polling of an EVD, because the consumer needs notifications.  Context: any but hard
- * interrupt; no spinlock of this module held.
- */
+/* Ends polling of an EVD.  Context: any but hard interrupt; no spinlock of this module held. */
 void dat_busy_stop(struct dat_evd *evd)
 {
 	struct dat_busy *b = &evd->busy;
@@ -210,7 +207,7 @@ void dat_busy_stop(struct dat_evd *evd)
 	 */
 	if (!READ_ONCE(b->on) && !READ_ONCE(b->round.count))
 		return;
-	/* link_join() checks b->on under round.lock, so no connection joins after this. */
+	/* link_join() checks b->on under round.lock, so no connection joins once b->on is false. */
 	spin_lock_bh(&b->round.lock);
 	WRITE_ONCE(b->on, false);
 	spin_unlock_bh(&b->round.lock);
@@ -279,11 +276,11 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
  * the EVD has solicited connections and @spin_ns is 0, the call then polls for nothing else, so the
  * other connections of the EVD keep notifying.
  *
- * Context: may sleep; no spinlock of this module held.  Return: 0 if the EVD has events; -EAGAIN if
+ * Context: process; no spinlock of this module held.  Return: 0 if the EVD has events; -EAGAIN if
  * no event came in time; -EBUSY if the EVD cannot be polled, because a CNO, a sleeping thread or a
  * waiter in poll() needs notifications, or because the EVD became unwaitable during the poll;
- * -ERESTARTNOHAND after a signal; -ESHUTDOWN if the EVD is shut down, because its events may have
- * been caused by the shutdown.
+ * -ERESTARTNOHAND after a signal; -ESHUTDOWN if the EVD is shut down, because the shutdown may have
+ * caused its events.
  */
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns)
 {

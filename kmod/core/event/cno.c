@@ -49,7 +49,7 @@ void dat_cno_trigger(struct dat_cno *cno, u64 evd)
 }
 
 /*
- * Forgets an EVD that leaves the CNO.  If the EVD has triggered the CNO, the trigger stays, with
+ * Forgets an EVD that leaves the CNO.  If the EVD has set the trigger, the trigger stays, with
  * user_data 0.  Context: any but hard interrupt.
  */
 void dat_cno_forget(struct dat_cno *cno, u64 evd)
@@ -79,7 +79,7 @@ bool dat_cno_query(struct dat_cno *cno, u32 *generation)
  * @watch: true: wait until the CNO's generation differs from @generation, and leave the trigger;
  *	false: wait for a trigger and consume it
  * @generation: number of triggers that the caller has seen; updated after a success
- * @evd: result: user_data of the EVD
+ * @evd: result: cno->last if @watch is true, else cno->evd
  */
 struct cno_wait {
 	bool	watch;

@@ -53,7 +53,8 @@ static u32 evd_count(struct dat_evd *evd)
 
 /*
  * Wakes a waiting thread once the EVD holds as many events as the thread's threshold.  If no thread
- * waits, triggers the CNO.  In both cases wakes poll() and epoll.  evd->lock is held.
+ * waits, triggers the CNO, if any, unless the EVD is disabled.  In all cases wakes poll() and
+ * epoll.  evd->lock is held.
  */
 void dat_evd_wake_waiters(struct dat_evd *evd)
 {

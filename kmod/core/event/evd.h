@@ -117,8 +117,8 @@ static __always_inline u32 dat_evd_room(struct dat_evd *evd, u32 want)
 
 	lockdep_assert_held(&evd->lock);
 	/*
-	 * count() reads the consumer's index, which is slow: call count() only if r->head leaves no
-	 * room.
+	 * count() reads the consumer's index, which is slow: call count() only if r->head leaves
+	 * less room than @want.
 	 */
 	return likely(room >= want) ? room : r->entries - evd->sink->count(evd);
 }

@@ -69,7 +69,7 @@ void dat_evring_drop(struct dat_evring *r)
 }
 
 /*
- * Copies the events from index @from to index @to - 1 to @slots, which has room for @entries
+ * Copies the events with the indices @from to @to - 1 into @slots, which has room for @entries
  * events.  The caller need not hold evd->lock, but must keep @r from being replaced.  An event does
  * not change before the consumer takes it, and the copy of an event that the consumer has taken is
  * never read.
@@ -85,10 +85,10 @@ void dat_evring_copy(const struct dat_evring *r, struct dat_slice *slots, u32 en
 }
 
 /*
- * Replaces the memory of the events by @slots, which has room for @entries events, and for all
- * events that are queued.  On return @slots is the old memory.  @copied: index after the last event
- * that dat_evring_copy() has copied.  Indices and status do not change, so the consumer continues
- * at its head.  evd->lock is held.
+ * Replaces the memory of the events by @slots, which has room for @entries events, at least as many
+ * as are queued.  On return @slots is the old memory.  @copied: index after the last event that
+ * dat_evring_copy() has copied.  Indices and status do not change, so the consumer continues at its
+ * head.  evd->lock is held.
  */
 void dat_evring_resize(struct dat_evring *r, struct dat_slice *slots, u32 entries,
 		       u32 copied)

@@ -2,7 +2,7 @@
 // Copyright (c) The dat authors
 /*
  * Solicited connections (DAT_COMPLETION_SOLICITED_WAIT_FLAG): a receive notifies the consumer only
- * if the sender has asked for it, or if the receive has failed.
+ * if the sender has asked for a notification, or if the receive has failed.
  *
  * A completion does not tell whether the message was solicited.  But a CQ that is armed with
  * IB_CQ_SOLICITED notifies of solicited and failed receives only.  So the receives of a solicited
@@ -29,9 +29,8 @@
 
 /*
  * Polls the receive CQ of a connection with an SRQ.  Polls again in the next jiffy if there were
- * receives, because one poll takes only some of the completions, and the device gets only as many
- * buffers.  Otherwise the delays double: a sender that has found no buffer takes a while to try
- * again.
+ * receives, because one poll takes only some of the completions.  Otherwise doubles the delay, up
+ * to SOL_PERIOD: soon after a receive, a sender that had found no buffer may try again.
  *
  * A timer runs in softirq, which is an RCU read side, so the EP is not freed meanwhile.
  */
