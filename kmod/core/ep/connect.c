@@ -70,9 +70,10 @@ static int conn_start_failed(struct dat_conn *conn, int err)
  * Context: may sleep.  Return: 0: one connection event will follow; -ENETUNREACH if the adapter has
  * no address of the family of @dst, if there is no route to @dst through the adapter, or if @dst is
  * a wildcard, multicast, broadcast or mapped IPv4 address, or a loopback address, except an IPv4
- * loopback address if the adapter has one; -EINVAL if @qos or the request is invalid; -EPERM if the
- * EP has DAT_EP_KERNEL_PORT and the caller may not use a privileged port; -EISCONN if the EP is not
- * UNCONNECTED; -ENODEV if the EP is shut down; -ENOMEM.
+ * loopback address if the adapter has one; -EINVAL if @qos is invalid or the transport refuses
+ * @dst; -EPERM if the EP has DAT_EP_KERNEL_PORT and the caller is not allowed to use a privileged
+ * port; -EISCONN if the EP is not UNCONNECTED or is modified meanwhile; -ENODEV if the EP is shut
+ * down or its IA is closing; -ENOMEM.
  */
 int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,
 		   u32 qos, const void *pd, u32 pd_len)
@@ -121,8 +122,8 @@ void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
  * After an error @ep and @cr are as before the call.
  *
  * Context: may sleep.  Return: 0: one connection event will follow; -ENOENT if another thread has
- * taken the request; -EISCONN if the EP is not UNCONNECTED; -ENODEV if the EP is shut down;
- * -ENOMEM; or an error of the device.
+ * taken the request; -EISCONN if the EP is not UNCONNECTED or is modified meanwhile; -ENODEV if the
+ * EP is shut down or its IA is closing; -ENOMEM; or an error of the device.
  */
 int dat_ep_accept(struct dat_ep *ep, struct dat_cr *cr, const void *pd, u32 pd_len)
 {

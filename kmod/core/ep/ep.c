@@ -51,7 +51,7 @@ void dat_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
  * Makes a new connection the EP's current one.  @state: DAT_EP_ACTIVE_PENDING or
  * DAT_EP_COMPL_PENDING.  After a success conn->held is set.  Fails with -EISCONN if the EP is not
  * UNCONNECTED, is being modified, or was modified after @conn was allocated; with -ENODEV if the EP
- * is shut down.
+ * is shut down or its IA is closing.
  */
 int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *conn)
 {
@@ -105,10 +105,10 @@ void dat_ep_cond_resched(struct dat_ep *ep)
 }
 
 /*
- * Ends a connection or its establishment.  With @graceful, the connection ends after all posted
- * requests have completed.  An abrupt disconnect ends a graceful disconnect that is in progress.
- * Context: any but hard interrupt.  Returns 0 even if the connection has ended already.  Fails with
- * -EISCONN if the EP is UNCONNECTED.
+ * Ends a connection or its establishment.  With @graceful, an established connection ends after all
+ * posted requests have completed.  An abrupt disconnect ends a graceful disconnect that is in
+ * progress.  Context: any but hard interrupt.  Returns 0 even if the connection has ended already.
+ * Fails with -EISCONN if the EP is UNCONNECTED.
  */
 int dat_ep_disconnect(struct dat_ep *ep, bool graceful)
 {
@@ -422,8 +422,8 @@ static int ep_step(struct dat_ep *ep, struct dat_ep_parents *parents,
  *
  * Context: may sleep.  Return: 0; -EISCONN if the EP is not UNCONNECTED or is shut down, or if a
  * queue is broken; -ENOSPC if more entries are posted than the new ring holds; -ESTALE if no ring
- * with the generation in @step is prepared; -EINVAL if the prepared ring has other sizes; or an
- * error of dat_ep_create().
+ * with the generation in @step is prepared; -EINVAL if the prepared ring has other sizes; or
+ * -EINVAL, -EXDEV, -ENOENT or -ENOMEM as for dat_ep_create().
  */
 int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		  const struct dat_ep_attr *attr, struct dat_step *step)
@@ -444,10 +444,7 @@ int dat_ep_modify(struct dat_ep *ep, const struct dat_ep_parents *parents,
 		ret = ep_step(ep, &p, attr, &ring, step);
 		mutex_unlock(&ep->obj.ia->resize_lock);
 	}
-	/*
-	 * After a success @p and @ring hold the old parents and the old ring; after an error, the
-	 * new parents and the new ring.
-	 */
+	/* p and ring now hold the parents and the ring that the EP does not use. */
 	parents_unuse(&p);
 	dat_epring_free(&ring);
 	return ret;

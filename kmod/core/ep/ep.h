@@ -76,7 +76,7 @@ struct dat_ep {
 	u64			failed;		/* part of @completed: failed, not flushed */
 	u64			flushed;	/* part of @completed: flushed */
 	struct dat_epring	ring;		/* queues in memory that the owner may map */
-	/* Number of connections whose @ep is this EP.  A shutdown waits until the number is 0. */
+	/* Number of connections whose dat_conn.ep is this EP.  A shutdown waits until it is 0. */
 	atomic_t		nconns;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;

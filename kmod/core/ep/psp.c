@@ -84,8 +84,8 @@ void dat_psp_leave(struct dat_psp **psp)
 }
 
 /*
- * Makes the CR of a request.  Fails if the gate of the EVD, if any, refuses the request, or if the
- * backlog or the EVD is full.
+ * Makes the CR of a request.  Fails if the gate of the EVD, if any, refuses the request, if the
+ * backlog is full, or with an error of dat_cr_create().
  */
 static int psp_admit(struct dat_psp *psp, struct dat_request *req)
 {
@@ -152,8 +152,8 @@ static bool psp_overlaps(const struct dat_psp *a, const struct dat_psp *b)
 
 /*
  * Adds a listener to the hash table.  Fails with -EADDRINUSE if there is a listener for which
- * psp_overlaps() is true.  The transport refuses most of these listeners, but cannot refuse a
- * listener while the adapter has no address.
+ * psp_overlaps() is true.  The transport refuses such a listener as well, unless the adapter has no
+ * usable address for the listener.
  */
 static int psp_add(struct dat_psp *psp)
 {

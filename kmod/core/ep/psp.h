@@ -24,9 +24,9 @@ struct mm_struct;
 /**
  * struct dat_psp - public service point
  * @obj: base object
- * @evd: EVD for connection requests, held with dat_obj_use(); NULL after shutdown.  Other threads
- *	read @evd under @lock.  A handler of @listener reads @evd without a lock, because a shutdown
- *	stops @listener before it clears @evd.
+ * @evd: EVD for connection requests, held with dat_obj_use(); NULL after shutdown.  A handler of
+ *	@listener reads @evd without a lock, because a shutdown stops @listener before it clears
+ *	@evd.  Other threads read @evd under @lock.
  * @lock: lock of @evd; not taken by handlers of @listener
  * @listener: listener of the transport; NULL after shutdown
  * @conn_qual: connection qualifier, as the consumer gave it

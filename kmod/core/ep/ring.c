@@ -148,8 +148,8 @@ u32 dat_ring_posted(const struct dat_queue *q)
 }
 
 /*
- * Copies the @n entries that are posted and not taken to a new ring of @entries entries.  Does not
- * check the entries, because fetch() does so later.  May sleep.
+ * Copies to @to, a new ring of @entries entries, the @n entries that are posted and not taken.
+ * Does not check the entries, because fetch() does so later.  May sleep.
  */
 static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u32 entries,
 		      u32 n)
@@ -169,7 +169,7 @@ static void ring_copy(const struct dat_queue *q, const struct dat_subring *to, u
 static void ring_go_on(struct dat_queue *q, const struct dat_subring *to, u32 entries)
 {
 	q->ring = *to;
-	WRITE_ONCE(q->entries, entries); /* queries read q->entries without a lock */
+	WRITE_ONCE(q->entries, entries); /* some readers hold only ia->resize_lock */
 	dat_queue_disarm(q);
 	dat_queue_publish(q);
 }

@@ -2,11 +2,12 @@
 // Copyright (c) The dat authors
 /*
  * Shared receive queues (SRQs).  The consumer posts buffers to a ring.  The pump moves the buffers
- * from the ring to the transport's SRQ; a kick or the completion of a buffer makes the pump run.
+ * from the ring to the transport's SRQ.  A kick, a kernel consumer's post or the completion of a
+ * buffer makes the pump run.
  *
  * An invalid buffer ends no connection, so a process could fill the ring with invalid buffers again
- * and again.  Only a kick processes many invalid buffers, in the thread that kicks.  A completion
- * processes at most one invalid buffer, and leaves the buffers behind that buffer to the next kick.
+ * and again.  Only a thread of the process, for example one that kicks, processes many invalid
+ * buffers.  A completion processes at most one, and leaves the buffers behind it to the next kick.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -89,8 +90,8 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 window)
 /*
  * Makes a shared receive queue; dat_srq_fits() has accepted the sizes.  @user_data: value of
  * dat_eqe.owner in async events about the SRQ.  May sleep.  Returns the SRQ with a reference.
- * Fails with -ENOENT if the zone is being freed; with -ENOMEM, also if dat_locked_charge() refuses
- * the memory of the SRQ; or with an error of the transport.
+ * Fails with -ENOENT if the zone is being freed; with -ENODEV if the IA is shut down; with -ENOMEM,
+ * also if dat_locked_charge() refuses the memory of the SRQ; or with an error of the transport.
  */
 struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data)
@@ -229,10 +230,10 @@ static bool srq_take(struct dat_srq *srq, bool poster)
  * Moves buffers from the ring to the device.  @poster is true in a thread of the consumer, which
  * has posted the buffers.  Returns true if a whole slice has been taken, so that more may be left.
  *
- * If @poster is false, a whole slice has at most one invalid buffer, so the completion of another
- * buffer will run the pump again.  Buffers behind an invalid buffer stay in the ring, even if
- * dat_queue_arm() returns true: the caller calls dat_srq_report_bad(), whose event makes the
- * consumer kick.  If a full EVD loses that event, the next post makes the consumer kick.
+ * If @poster is false, a whole slice of a process has at most one invalid buffer, so the completion
+ * of another buffer will run the pump again.  Buffers behind an invalid buffer stay in the ring,
+ * even if dat_queue_arm() returns true: the caller calls dat_srq_report_bad(), whose event makes
+ * the process kick.  If a full EVD loses that event, the next post makes the process kick.
  */
 static bool srq_pump(struct dat_srq *srq, bool poster)
 {
@@ -301,8 +302,8 @@ void dat_srq_report_bad(struct dat_srq *srq)
 }
 
 /*
- * Moves buffers in the thread of the consumer, until the ring is empty or dat_queue_slice() ends
- * the pass.
+ * Moves buffers in the thread of the consumer, until the ring is empty, the device has no room, or
+ * dat_queue_slice() ends the pass.
  */
 static void srq_process(struct dat_srq *srq, bool kicked)
 {
@@ -464,9 +465,10 @@ static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
 
 /*
  * Changes the length of the ring.  Messages may arrive meanwhile.  The transport's SRQ keeps its
- * size.  After an error nothing has changed.  May sleep.  Fails with -ENOSPC if more buffers are
- * posted than the new ring holds, with -EISCONN if the ring is broken, with -ESTALE if no ring with
- * the generation in @step is prepared, with -EINVAL if the prepared ring has another length.
+ * size.  After an error nothing has changed.  May sleep.  Fails with -ENOMEM, with -ENOSPC if more
+ * buffers are posted than the new ring holds, with -EISCONN if the ring is broken, with -ESTALE if
+ * no ring with the generation in @step is prepared, with -EINVAL if the prepared ring has another
+ * length.
  */
 int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 {
@@ -481,7 +483,7 @@ int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 	mutex_lock(&srq->obj.ia->resize_lock);
 	ret = srq_step(srq, &ring, entries, step);
 	mutex_unlock(&srq->obj.ia->resize_lock);
-	/* After a success @ring is the old ring; after an error, the new ring. */
+	/* Free the ring that was replaced or cancelled, or not used because of an error. */
 	dat_epring_free(&ring);
 	if (!ret && dat_step_uses(step))
 		dat_srq_process(srq);

@@ -10,8 +10,9 @@
 struct dat_pz;
 
 /*
- * Largest number of buffers of an SRQ at a device, unless the device is iWARP.  A CQ of 1,024
- * entries, one of which stays free, also holds the completions of 128 requests.
+ * Largest number of buffers of an SRQ at a device, unless the device is iWARP.  Besides the
+ * completions of these buffers, a CQ of 1,024 entries, one of which stays free, has room for those
+ * of 128 requests.
  */
 #define DAT_SRQ_WINDOW		(1023 - 128)
 

@@ -7,12 +7,12 @@
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
 
-/* Parameters for building the verbs work request of each opcode. */
+/* Parameters for building the verbs work request of an opcode; DAT_OP_RMR_BIND has none. */
 static const struct wr_op {
 	enum ib_wr_opcode	opcode;
 	bool			rdma;		/* the request uses rkey and raddr */
 	bool			writes;		/* the request writes local memory */
-	/* function that builds a request without segments, for which send_flags are set; or NULL */
+	/* builds a request without segments; the caller has set send_flags; optional */
 	int			(*build)(struct dat_conn *conn, union dat_send_wr *out);
 } wr_ops[DAT_KOP_LAST] = {
 	[DAT_OP_SEND]			= { IB_WR_SEND,		false,	false },
@@ -82,7 +82,7 @@ static __always_inline int resolve(struct dat_pz *pz, const struct dat_sge *seg,
  * Context: softirqs disabled, which keeps the LMRs from being freed, as rcu_read_lock() does.
  *
  * Return: number of SGEs; -E2BIG if there are more than @max_sge SGEs; -EACCES if a segment
- * names no valid LMR, or names an LMR that may not be written although @write is true; -EXDEV if
+ * names no valid LMR, or names an LMR without local write although @write is true; -EXDEV if
  * the LMR is in another protection zone, or if @pz is NULL; -ERANGE if the segment exceeds the LMR.
  */
 int dat_wr_to_sge(struct dat_pz *pz, struct dat_wr *wr, u32 max_sge, bool write,
