@@ -2,7 +2,7 @@
 // Copyright (c) The dat authors
 /*
  * /proc/<pid>/fdinfo/<fd>: lines for the adapter, the IA, the IA's shared memory, the poller, and
- * each object.  A file without an IA has a line for each adapter that the file may open.
+ * each object.  A file without an IA has a line for each adapter that can be opened with the file.
  */
 #include "core/dat.h"
 #include "user/file.h"

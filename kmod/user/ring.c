@@ -2,8 +2,8 @@
 // Copyright (c) The dat authors
 /*
  * The rings that processes map.  Only this file reads what a process writes to its rings, except
- * that core/ep/ring.c copies entries, unchecked, to the ring that replaces a ring.  The letters in
- * parentheses mark memory barriers that <rdma/dat_ring.h> describes.
+ * that core/ep/ring.c copies unchecked entries to a new ring.  The letters in parentheses mark
+ * memory barriers that <rdma/dat_ring.h> describes.
  *
  * This file trusts nothing that it reads from a ring.  Each index is read once and compared with a
  * private index.  Each entry is copied once, and the copy is checked.
@@ -125,7 +125,7 @@ static void ring_publish(struct dat_queue *q)
 
 	WRITE_ONCE(status->bad, q->bad);
 	WRITE_ONCE(status->head, q->head);
-	/* Publish @done before the completion event, after which the process may post again. */
+	/* Publish q->done before the completion event, after which the process may post again. */
 	smp_store_release(&status->done, q->done);
 }
 
