@@ -107,10 +107,10 @@ static void busy_take(struct dat_conn *conn)
 static void busy_expire(struct dat_conn *conn, struct dat_ep *ep, bool all)
 {
 	spin_lock_bh(&ep->lock);
-	if (!all && conn->busy_seen)
-		conn->busy_seen = false;
-	else if (dat_busy_leave(conn))
+	/* A connection that has left its EP meanwhile is in no round. */
+	if (conn->ep == ep && (all || !conn->busy_seen) && dat_busy_leave(conn))
 		conn->dev->ops->rearm(conn);
+	conn->busy_seen = false;
 	spin_unlock_bh(&ep->lock);
 }
 
