@@ -281,9 +281,9 @@ static void ring_completed(struct rsm_conn *conn, u32 seq, bool ok)
 		ring_show_done(r);
 	} else {
 		/*
-		 * Do not advance r->done, so the process counts the silent puts before @seq as not
-		 * done.  They have succeeded if this is the first failure; at a later failure, some
-		 * may have failed.
+		 * Do not advance r->done to @seq, because an earlier completion may have reported
+		 * the failure of a silent put before @seq.  At the first failure, all these puts
+		 * have succeeded, and the process counts them as not done nevertheless.
 		 */
 		ring_kill(r, -EIO);
 	}

@@ -396,9 +396,10 @@ static int serve_connect(struct rsm_ctlr *ctlr, DAT_CR_HANDLE cr, struct rsm_ask
 }
 
 /*
- * Returns true if no unprivileged process can have sent from @port.  With iWARP, the function
- * accepts every port, because iWARP kernels do not use privileged ports; see verbs/cm.c.  On
- * InfiniBand, a process that uses AF_IB can write any port into its request.
+ * Returns true if @port may be the source port of an RSM kernel.  On RoCE, no unprivileged process
+ * can send from such a port.  On InfiniBand, a process that uses AF_IB can, because the process
+ * writes the port into its request.  With iWARP, the function accepts every port, because iWARP
+ * kernels do not use privileged ports; see verbs/cm.c.
  */
 static bool port_is_kernels(const struct rsm_ctlr *ctlr, DAT_PORT_QUAL port)
 {

@@ -378,9 +378,10 @@ int verbs_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32
 	if (ret)
 		return ret;
 	/*
-	 * For the source address of a device, rdma_cm of Linux 6.1 accepts the destinations ::1 and
-	 * ::, and sends a request that reaches no listener.  After that request, every connect on
-	 * the machine fails.  A request to another refused address gets no answer.
+	 * Refuse a destination that no adapter can have, because a request to it gets no answer.
+	 * The destinations ::1 and :: do more harm.  rdma_cm of Linux 6.1 combines them with the
+	 * source address of a device, and sends a request that reaches no listener.  After that
+	 * request, every connect on the machine fails.
 	 */
 	if (!cm_addr_of_adapter(dst, &src))
 		return -ENETUNREACH;

@@ -60,7 +60,7 @@ int verbs_allow_peer(struct dat_conn *conn, bool write)
 	};
 	int ret = 0;
 
-	/* cm_accept_locked() has enabled the access already. */
+	/* With DAT_QUIRK_OPEN_ACCESS, cm_accept_locked() has already enabled the access. */
 	if (!(conn->dev->quirks & DAT_QUIRK_OPEN_ACCESS))
 		ret = ib_modify_qp(vc->qp, &attr, IB_QP_ACCESS_FLAGS);
 	vc->peer_let = !ret;

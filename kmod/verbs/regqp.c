@@ -111,7 +111,10 @@ static int reg_active_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	unsigned int type = event->event;
 	int ret = -ENETUNREACH;
 
-	/* After the handshake, ignore events: on a broken connection the next REG_MR fails. */
+	/*
+	 * After the handshake, ignore all events: on a broken connection the next REG_MR fails.
+	 * During the handshake, ignore a change of the interface's hardware address.
+	 */
 	if (completion_done(&r->connected) || type == RDMA_CM_EVENT_ADDR_CHANGE)
 		return 0;
 	if (type < ARRAY_SIZE(reg_steps) && reg_steps[type])

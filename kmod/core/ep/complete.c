@@ -244,10 +244,12 @@ static void complete_one(struct dat_conn *conn, const struct dat_completion *c)
 }
 
 /*
- * Returns true if a completion may take the fast path.  The @ahead completions before this one in
- * the batch are those of the oldest requests in flight.  The request of this completion must be the
- * next in the send queue.  Otherwise requests without IB_SEND_SIGNALED lie in between, which
- * complete together with this request.  The fast path does not handle such requests.
+ * Returns true if a completion may take the fast path.  @ahead: number of completions that precede
+ * this one in its run.  @recv: the run consists of receives, not of requests.
+ *
+ * A run of requests begins with the oldest request in flight and skips none.  Requests without
+ * IB_SEND_SIGNALED between the run and this request would complete together with this request, and
+ * only the slow path reports such requests.
  */
 static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 					    const struct dat_completion *c, u32 ahead, bool recv)
