@@ -116,7 +116,7 @@ struct dat_dev {
 	u32				serial;	/* number of the registration, from 1 on */
 	struct list_head		node;	/* entry in the list of devices; dat_dev_lock */
 	struct list_head		ias;	/* open IAs; dat_ias_lock */
-	/* Number of connections that have left their EP and wait for dat_conn_gone(). */
+	/* Number of connections that have left their EP and wait for dat_conn_{gone,keep}(). */
 	atomic_t			ending;
 	struct dat_stats __percpu	*stats[]; /* counters of each port; [0]: port 1 */
 };

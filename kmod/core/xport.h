@@ -212,7 +212,7 @@ struct dat_handshake {
  *	request; idempotent; may sleep
  * @conn_exit: release the remaining resources of a connection that has left its EP.  Call
  *	dat_conn_gone() when no handler of the transport runs any more; @conn_exit may return before
- *	that.
+ *	that.  If the driver cannot release a resource, call dat_conn_keep() instead.
  * @path: read the GIDs and queue pair numbers of a connection; ep->lock held
  * @allow_peer: give the peer read access to memory, and if the argument write is true, write access
  *	as well; only for a connection accepted with DAT_EP_PEER_WAITS; may sleep

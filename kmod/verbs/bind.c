@@ -110,7 +110,7 @@ void verbs_bind_exit(struct dat_binding *b)
 	struct verbs_binding *vb = to_verbs_binding(b);
 
 	if (vb->mr)
-		ib_dereg_mr(vb->mr);
+		verbs_dereg_mr(b->pz->obj.ia->dev, vb->mr, &vb->umem);
 	ib_umem_release(vb->umem);
 }
 

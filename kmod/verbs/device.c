@@ -162,6 +162,7 @@ static void client_remove(struct ib_device *ibdev, void *client_data)
 
 	ib_unregister_event_handler(&vdev->events);
 	dat_dev_unregister(dev);
+	verbs_stuck_end(vdev);
 	kfree(vdev);
 }
 
@@ -194,8 +195,9 @@ static bool device_makes_qps(struct ib_device *ibdev)
 	init.send_cq = cq;
 	init.recv_cq = cq;
 	qp = ib_create_qp(pd, &init);
-	if (!IS_ERR(qp))
-		ib_destroy_qp(qp);
+	/* A QP that cannot be destroyed still uses the CQ and the PD. */
+	if (!IS_ERR(qp) && ib_destroy_qp(qp))
+		return false;
 	ib_free_cq(cq);
 	ib_dealloc_pd(pd);
 	return !IS_ERR(qp);
@@ -230,6 +232,9 @@ static int client_add(struct ib_device *ibdev)
 	vdev->ibdev = ibdev;
 	vdev->dev = dev;
 	vdev->nvectors = nvectors;
+	spin_lock_init(&vdev->stuck_lock);
+	INIT_LIST_HEAD(&vdev->stuck);
+	INIT_LIST_HEAD(&vdev->stuck_mrs);
 	dev->priv = vdev;
 #ifdef CONFIG_CGROUP_RDMA
 	dev->cg = &ibdev->cg_device;

@@ -45,7 +45,8 @@ void verbs_pz_exit(struct dat_pz *pz)
 
 	verbs_regqp_free(vpz->reg);
 	vpz->reg = NULL;
-	if (vpz->pd)
+	/* A PD that is in use has a QP or an MR that the driver could not destroy; see stuck.c. */
+	if (vpz->pd && !atomic_read(&vpz->pd->usecnt))
 		ib_dealloc_pd(vpz->pd);
 	vpz->pd = NULL;
 }
@@ -451,12 +452,13 @@ int verbs_lmr_kernel(struct dat_lmr *lmr)
 void verbs_lmr_exit(struct dat_lmr *lmr)
 {
 	struct verbs_lmr *vlmr = to_verbs_lmr(lmr);
+	const struct dat_dev *dev = lmr->obj.ia->dev;
 	struct ib_mr *mr = xchg(&vlmr->mr, NULL);
 
 	if (mr)
-		ib_dereg_mr(mr);
+		verbs_dereg_mr(dev, mr, &vlmr->umem);
 	while (vlmr->nchunks)
-		ib_dereg_mr(vlmr->chunk_mr[--vlmr->nchunks]);
+		verbs_dereg_mr(dev, vlmr->chunk_mr[--vlmr->nchunks], &vlmr->umem);
 	kvfree(vlmr->chunk_mr);
 	vlmr->chunk_mr = NULL;
 	ib_umem_release(vlmr->umem);

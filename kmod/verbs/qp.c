@@ -90,6 +90,9 @@ static void qp_event(struct ib_event *event, void *context)
 {
 	struct verbs_conn *vc = context;
 
+	/* The works that this function queues need a connection that has an EP. */
+	if (READ_ONCE(vc->stuck))
+		return;
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
 		dat_conn_imply_established(&vc->conn);
@@ -423,6 +426,9 @@ static unsigned long destroy_qp(struct verbs_conn *vc)
 	/* The destruction of the QP removes completions from the CQ, so take them first. */
 	verbs_take_rest(vc);
 	rdma_destroy_qp(vc->id);
+	if (verbs_qp_stuck(vc))
+		dat_log("%s: the driver cannot destroy a queue pair, which is kept",
+			ep->obj.ia->name);
 	/* Report a pending error, because the error may be why the peer has disconnected. */
 	if (cancel_work_sync(&vc->error_work))
 		error_work(&vc->error_work);
@@ -501,7 +507,8 @@ static void grace_work(struct work_struct *work)
 
 /*
  * Destroys the CQs after a grace period and then calls dat_conn_gone().  No work item runs during
- * the grace period, so the wait occupies no worker of dat_close_wq.
+ * the grace period, so the wait occupies no worker of dat_close_wq.  Keeps the connection instead
+ * if its QP still exists.
  */
 void verbs_conn_exit(struct dat_conn *conn)
 {
@@ -512,7 +519,9 @@ void verbs_conn_exit(struct dat_conn *conn)
 		return;
 	}
 	verbs_cq_stop(vc);
-	if (conn->dev->quirks & DAT_QUIRK_CQ_GRACE)
+	if (vc->stuck)
+		verbs_stuck_keep(vc);
+	else if (conn->dev->quirks & DAT_QUIRK_CQ_GRACE)
 		queue_delayed_work(dat_close_wq, &vc->grace_work, HZ);
 	else
 		queue_rcu_work(dat_close_wq, &vc->exit_work);

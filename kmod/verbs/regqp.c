@@ -23,6 +23,7 @@
 #include "core/addr.h"
 #include "core/dat.h"
 #include "core/mem/lmr.h"
+#include "lib/log.h"
 #include "verbs/verbs.h"
 
 #define REG_RESOLVE_MS	2000
@@ -232,6 +233,12 @@ void verbs_regqp_free(struct verbs_regqp *r)
 		rdma_destroy_id(r->listener);
 	reg_destroy_id(r->id[0]);
 	reg_destroy_id(r->id[1]);
+	/* If the driver could not destroy a QP, keep for ever what the QP uses. */
+	if (r->cq && atomic_read(&r->cq->usecnt)) {
+		dat_log("%s: the driver cannot destroy a queue pair, which is kept",
+			dev_name(&r->cq->device->dev));
+		return;
+	}
 	if (r->cq)
 		ib_free_cq(r->cq);
 	kfree(r);

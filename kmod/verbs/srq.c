@@ -34,7 +34,12 @@ void verbs_srq_exit(struct dat_srq *srq)
 {
 	struct verbs_srq *vsrq = to_verbs_srq(srq);
 
-	if (vsrq->srq)
+	if (!vsrq->srq)
+		return;
+	/* An SRQ that is in use has a QP that the driver could not destroy; see stuck.c. */
+	if (atomic_read(&vsrq->srq->usecnt))
+		WRITE_ONCE(vsrq->srq->event_handler, NULL);
+	else
 		ib_destroy_srq(vsrq->srq);
 	vsrq->srq = NULL;
 }

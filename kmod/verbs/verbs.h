@@ -116,6 +116,8 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @draining: flag: the teardown waits for the drain's marker; protected by ep->lock
  * @drain_cqe: CQE of the drain's marker
  * @bind_cqe: CQE of the work request that registers the binding of conn.bind
+ * @stuck: QP that the driver could not destroy, or NULL
+ * @stuck_entry: entry in the device's list of such connections
  * @wc: buffer for completions polled from a CQ; protected by ep->lock
  * @done: buffer for completions passed to the core; protected by ep->lock
  */
@@ -147,6 +149,8 @@ struct verbs_conn {
 	bool			draining;
 	struct ib_cqe		drain_cqe;
 	struct ib_cqe		bind_cqe;
+	struct ib_qp		*stuck;
+	struct list_head	stuck_entry;
 	struct ib_wc		wc[DAT_BATCH];
 	struct dat_completion	done[DAT_BATCH];
 };
@@ -171,6 +175,9 @@ struct verbs_dev {
 	enum verbs_reg		reg;		/* way to register memory of a process */
 	u64			page_sizes;	/* mask of the page sizes that REG_MR may use */
 	bool			known;		/* flag: quirks.c lists the driver */
+	spinlock_t		stuck_lock;	/* protects @stuck and @stuck_mrs */
+	struct list_head	stuck;		/* connections whose QP was not destroyed */
+	struct list_head	stuck_mrs;	/* MRs that were not destroyed; see stuck.c */
 	u32			nvectors;	/* number of completion vectors, at least 1 */
 	atomic_t		vector_users[];	/* number of connections, for each vector */
 };
@@ -284,6 +291,12 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries);
 void verbs_recv_cq_destroy(struct verbs_conn *vc);
 int verbs_recv_take(struct dat_conn *conn);
 void verbs_recv_notify_all(struct verbs_conn *vc);
+
+/* stuck.c */
+bool verbs_qp_stuck(struct verbs_conn *vc);
+void verbs_stuck_keep(struct verbs_conn *vc);
+void verbs_dereg_mr(const struct dat_dev *dev, struct ib_mr *mr, struct ib_umem **umem);
+void verbs_stuck_end(struct verbs_dev *vdev);
 
 /* quirks.c */
 void verbs_driver_set(struct verbs_dev *vdev, struct dat_dev *dev);

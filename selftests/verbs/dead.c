@@ -13,7 +13,10 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 #include "clock.h"
+#include "klog.h"
 #include "mean.h"
+#include "proc.h"
+#include "rdma_count.h"
 
 /* Time that the driver gives a device to complete the requests of a closed connection. */
 #define DRAIN_MS	5000
@@ -46,6 +49,8 @@ FIXTURE_TEARDOWN(dead)
 {
 	mean_set("dead", "0");
 	mean_set("modify_fails", "-1");
+	mean_set("destroy_fails", "0");
+	mean_set("dereg_fails", "0");
 	if (self->p.f.fd)
 		t_pair_close(&self->p);
 }
@@ -158,26 +163,111 @@ static int ends(pid_t pid)
 	return 0;
 }
 
-TEST_F_TIMEOUT(dead, a_process_ends, 120)
+/* Call @fn in a child process.  Returns the child after @fn has returned 0, else -1. */
+static pid_t child_after(int (*fn)(struct t_pair *p), struct t_pair *p)
 {
+	char failed = 1;
 	int ready[2];
-	char failed;
 	pid_t pid;
 
-	NEEDS_MEAN();
-	ASSERT_EQ(0, pipe(ready));
+	if (pipe(ready))
+		return -1;
 	pid = fork();
-	ASSERT_LE(0, pid);
 	if (!pid) {
-		failed = (char)!!die_with_entries(&self->p);
+		failed = (char)!!fn(p);
 		write(ready[1], &failed, 1);
 		pause();
 		_exit(0);
 	}
-	ASSERT_EQ(1, read(ready[0], &failed, 1));
-	EXPECT_EQ(0, failed);
+	close(ready[1]);
+	if (read(ready[0], &failed, 1) != 1)
+		failed = 1;
+	close(ready[0]);
+	if (!failed || pid < 0)
+		return pid;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return -1;
+}
+
+TEST_F_TIMEOUT(dead, a_process_ends, 120)
+{
+	pid_t pid;
+
+	NEEDS_MEAN();
+	pid = child_after(die_with_entries, &self->p);
+	ASSERT_LT(0, pid);
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	EXPECT_EQ(1, ends(pid));
+}
+
+/* Connect an EP that has an SRQ, with a buffer in it, to one without. */
+static int connect_with_srq(struct t_pair *p)
+{
+	struct t_ep ep[2];
+	struct t_srq srq;
+
+	return t_pair_open(p) || t_srq(&p->f, p->pz, T_QUEUE, &srq) ||
+	       t_ep(&p->f, p->pz, &p->evd[0], srq.id, 10, &ep[0]) ||
+	       t_ep(&p->f, p->pz, &p->evd[1], 0, 11, &ep[1]) ||
+	       t_recv(&srq.rq, 0, (uintptr_t)p->mem.va, p->mem.lkey, 64) ||
+	       t_connect_eps(p, ep, p->evd);
+}
+
+/* ib_core and the driver find nothing freed that a queue pair uses, and nothing left over. */
+TEST_F_TIMEOUT(dead, a_queue_pair_that_is_not_destroyed_stays_until_the_removal, 240)
+{
+	int klog = klog_open(), qps;
+	pid_t pid;
+
+	NEEDS_MEAN();
+	qps = rdma_count_settled("qp");
+	pid = child_after(connect_with_srq, &self->p);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, mean_set("destroy_fails", "1"));
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	EXPECT_EQ(1, ends(pid));
+	EXPECT_EQ(1, klog_await(klog, "cannot destroy a queue pair", T_WAIT_MS));
+	EXPECT_EQ(qps + 2, rdma_count_settled("qp"));
+	klog_count(klog, "");
+	ASSERT_EQ(0, mean_set("destroy_fails", "0"));
+	ASSERT_EQ(0, adapter_plug("rxe", 0));
+	ASSERT_EQ(0, adapter_plug("rxe", 1));
+	EXPECT_EQ(qps, rdma_count_settled("qp"));
+	EXPECT_EQ(0, klog_count(klog, "cannot destroy"));
+	/* Nothing keeps the module any more. */
+	EXPECT_EQ(0, mean_unload());
+	close(klog);
+}
+
+TEST_F_TIMEOUT(dead, memory_whose_registration_does_not_end_is_pinned_until_the_removal, 120)
+{
+	struct t_file *f = &self->p.f;
+	int klog = klog_open();
+	struct t_lmr mem;
+	long before;
+	uint32_t pz;
+
+	if (mean_missing())
+		SKIP(return, mean_missing());
+	/* Otherwise the driver pins the memory, and unpins it. */
+	ASSERT_EQ(0, mean_load("driver=irdma user_mr=2"));
+	ASSERT_EQ(0, t_open(f));
+	ASSERT_EQ(0, t_pz(f, &pz));
+	before = vm_pin_kb();
+	ASSERT_EQ(0, t_lmr(f, pz, 8192, DAT_PRIV_LOCAL_WRITE, &mem));
+	ASSERT_EQ(before + 8, vm_pin_kb());
+	ASSERT_EQ(0, mean_set("dereg_fails", "1"));
+	ASSERT_EQ(0, t_free(f, DAT_OBJ_LMR, mem.id));
+	EXPECT_EQ(before + 8, vm_pin_kb());
+	EXPECT_EQ(1, klog_count(klog, "cannot end a registration"));
+	EXPECT_EQ(1, mean_hits());
+	ASSERT_EQ(0, mean_set("dereg_fails", "0"));
+	t_close(f);
+	/* For the module, its unload is a removal of all devices. */
+	EXPECT_EQ(0, mean_unload());
+	EXPECT_EQ(before, vm_pin_kb());
+	close(klog);
 }
 
 /* An IA with a connection to itself. */

@@ -106,6 +106,22 @@ static int modify_fails = -1;
 module_param(modify_fails, int, 0644);
 MODULE_PARM_DESC(modify_fails, "modify_qp() to this enum ib_qp_state fails");
 
+static bool destroy_fails;
+module_param(destroy_fails, bool, 0644);
+MODULE_PARM_DESC(destroy_fails, "destroy_qp() fails, and the queue pair works on");
+
+static bool dereg_fails;
+module_param(dereg_fails, bool, 0644);
+MODULE_PARM_DESC(dereg_fails, "dereg_mr() of the kernel fails");
+
+static bool no_ah;
+module_param(no_ah, bool, 0644);
+MODULE_PARM_DESC(no_ah, "create_ah() of the kernel fails, so the CM sends nothing");
+
+static int reg_access;
+module_param(reg_access, int, 0444);
+MODULE_PARM_DESC(reg_access, "Access flags of the kernel's last reg_user_mr()");
+
 static bool dead;
 module_param(dead, bool, 0644);
 MODULE_PARM_DESC(dead, "Posts succeed, but nothing completes any more, and nothing is flushed");
@@ -369,8 +385,13 @@ static int mean_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct
 static int mean_destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
 {
 	struct mean_qp *mq = xa_load(&qps, (unsigned long)qp);
-	int ret = real.destroy_qp(qp, udata);
+	int ret;
 
+	if (mq && READ_ONCE(destroy_fails)) {
+		hit();
+		return -ETIMEDOUT;
+	}
+	ret = real.destroy_qp(qp, udata);
 	if (!ret && mq)
 		qp_untrack(mq);
 	return ret;
@@ -456,6 +477,15 @@ static struct ib_mr *mean_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u
 	return real.reg_user_mr(pd, start, length, iova, flags, MEAN_DMAH udata);
 }
 
+static int mean_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
+{
+	if (READ_ONCE(dereg_fails) && !mr->pd->uobject) {
+		hit();
+		return -ETIMEDOUT;
+	}
+	return real.dereg_mr(mr, udata);
+}
+
 static struct ib_mr *mean_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {
 	/*
@@ -520,6 +550,7 @@ static void replace_ops(struct ib_device_ops *ops)
 	ops->post_recv = mean_post_recv;
 	ops->post_srq_recv = mean_post_srq_recv;
 	ops->reg_user_mr = mean_reg_user_mr;
+	ops->dereg_mr = mean_dereg_mr;
 	ops->alloc_mr = mean_alloc_mr;
 	ops->map_mr_sg = mean_map_mr_sg;
 }

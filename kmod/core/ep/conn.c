@@ -449,6 +449,18 @@ static unsigned long conn_quiesce(struct dat_conn *conn)
 }
 
 /*
+ * Lets a removal of the device continue without a connection that has left its EP, and that the
+ * transport keeps.  The transport later calls dat_conn_free() and dat_dev_put().
+ */
+void dat_conn_keep(struct dat_conn *conn)
+{
+	struct dat_dev *dev = conn->dev;
+
+	if (atomic_dec_and_test(&dev->ending))
+		wake_up_var(&dev->ending);
+}
+
+/*
  * Frees a connection that has left its EP, after the transport has released its resources.  May
  * sleep.
  */

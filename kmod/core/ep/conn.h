@@ -210,6 +210,7 @@ u32 dat_conn_max_recvs(const struct dat_conn *conn);
 void dat_conn_set_windows(struct dat_conn *conn, u32 max_send);
 u32 dat_conn_recvs(const struct dat_conn *conn);
 void dat_conn_resume_close(struct dat_conn *conn);
+void dat_conn_keep(struct dat_conn *conn);
 void dat_conn_gone(struct dat_conn *conn);
 int dat_ep_path(struct dat_ep *ep, struct dat_path *path);
 int dat_ep_allow_peer(struct dat_ep *ep, bool write);
