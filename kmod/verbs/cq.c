@@ -303,19 +303,31 @@ void verbs_rearm(struct dat_conn *conn)
 	irq_poll_sched(&to_verbs_conn(conn)->iop);
 }
 
+/* Takes the completions that are in @cq at the call.  Their number is at most cq->cqe. */
+static void take_rest_of(struct verbs_conn *vc, struct ib_cq *cq)
+{
+	int left = cq->cqe;
+
+	while (verbs_poll(vc, cq, VERBS_CQ_BUDGET) == VERBS_CQ_BUDGET && left > VERBS_CQ_BUDGET) {
+		left -= VERBS_CQ_BUDGET;
+		dat_ep_cond_resched(vc->conn.ep);
+	}
+}
+
 /*
- * Takes all completions that are left in the CQs of a closing connection.  The QP may already be
- * destroyed.  Context: process; may sleep.
+ * Takes the completions that were in the CQs of a closing connection at the call, and perhaps later
+ * ones.  Does not take all later completions: if the QP could not be moved to the error state, the
+ * QP still receives into the buffers of an SRQ, and a peer that keeps sending would keep the
+ * teardown here.  The QP may already be destroyed.  Context: process; may sleep.
  */
 void verbs_take_rest(struct verbs_conn *vc)
 {
 	struct dat_ep *ep = vc->conn.ep;
 
 	spin_lock_bh(&ep->lock);
-	while (verbs_poll(vc, vc->cq, VERBS_CQ_BUDGET) == VERBS_CQ_BUDGET)
-		dat_ep_cond_resched(ep);
-	while (verbs_recv_take(&vc->conn) == VERBS_CQ_BUDGET)
-		dat_ep_cond_resched(ep);
+	take_rest_of(vc, vc->cq);
+	if (vc->recv_cq)
+		take_rest_of(vc, vc->recv_cq);
 	spin_unlock_bh(&ep->lock);
 }
 
