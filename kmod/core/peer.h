@@ -44,6 +44,19 @@ enum dat_ep_trait {
 	DAT_EP_CHARGED		= 8,
 };
 
+/**
+ * enum dat_refusal - refusal of a connect by the host of the peer
+ * @DAT_REFUSAL_NONE: the host has not refused; a connect may also fail at this end
+ * @DAT_REFUSAL_BUSY: the peer's dat.ko has refused for lack of resources; with iWARP, for any
+ *	reason
+ * @DAT_REFUSAL_OTHER: the host has refused for another reason
+ */
+enum dat_refusal {
+	DAT_REFUSAL_NONE,
+	DAT_REFUSAL_BUSY,
+	DAT_REFUSAL_OTHER,
+};
+
 /* DAT_EP_KERNEL_PORT uses ports from here to PROT_SOCK - 1; lower ports are for services. */
 #define DAT_FIRST_PORT	512
 

@@ -317,18 +317,18 @@ DAT_RETURN kdat_ep_allow_peer(DAT_EP_HANDLE ep_handle, bool write)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_allow_peer);
 
-bool kdat_ep_peer_is_busy(DAT_EP_HANDLE ep_handle)
+enum dat_refusal kdat_ep_refusal(DAT_EP_HANDLE ep_handle)
 {
 	struct dat_ep *ep = kdat_get(ep_handle, DAT_HANDLE_TYPE_EP);
-	bool busy;
+	enum dat_refusal refusal;
 
 	if (IS_ERR(ep))
-		return false;
-	busy = READ_ONCE(ep->peer_busy);
+		return DAT_REFUSAL_NONE;
+	refusal = READ_ONCE(ep->refusal);
 	kdat_done(&ep->obj);
-	return busy;
+	return refusal;
 }
-EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_peer_is_busy);
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_ep_refusal);
 
 /* Copies an address to memory that outlives the connection.  Returns NULL for an unset address. */
 static DAT_IA_ADDRESS_PTR addr_copy(struct sockaddr_storage *to,

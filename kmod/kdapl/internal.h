@@ -112,10 +112,10 @@ DAT_RETURN kdat_evd_set_gate(DAT_EVD_HANDLE evd_handle, const struct dat_gate *g
 int kdat_cr_place(DAT_CR_HANDLE cr_handle);
 
 /*
- * Returns true if the peer's dat.ko refused the last connect for lack of resources.  With iWARP,
- * returns true if the peer's dat.ko refused the last connect for any reason.  May sleep.
+ * Returns how the peer's host refused the last connect, or DAT_REFUSAL_NONE if there is no such EP.
+ * May sleep.
  */
-bool kdat_ep_peer_is_busy(DAT_EP_HANDLE ep_handle);
+enum dat_refusal kdat_ep_refusal(DAT_EP_HANDLE ep_handle);
 DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len);
 
 #endif /* _DAT_KDAPL_INTERNAL_H */

@@ -440,13 +440,16 @@ static void conn_established(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_D
 
 /*
  * Handles a rejection that is not from an RSM kernel of this version.  For example, nothing or
- * another program listens at the port, the exporter's lane is full, the exporter's kernel lacks
- * resources, or this host could not send the request.
+ * another program listens at the port, the exporter's lane is full, or the exporter's kernel lacks
+ * resources.  If the peer's host has not refused, this host could not send the request.
  */
 static void conn_refused(struct rsm_conn *conn, const DAT_CONNECTION_EVENT_DATA *data)
 {
-	WRITE_ONCE(conn->answered, true);
-	if (kdat_ep_peer_is_busy(conn->ep))
+	enum dat_refusal refusal = kdat_ep_refusal(conn->ep);
+
+	if (refusal != DAT_REFUSAL_NONE)
+		WRITE_ONCE(conn->answered, true);
+	if (refusal == DAT_REFUSAL_BUSY)
 		rsm_conn_lost(conn, RSM_WHY_BUSY, -EBUSY);
 	else
 		rsm_conn_lost(conn, RSM_WHY_UNREACHABLE, -EHOSTUNREACH);

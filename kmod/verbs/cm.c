@@ -188,7 +188,8 @@ static void cm_rejected(struct dat_conn *conn, struct rdma_cm_event *event)
 		cm_disconnected(conn, event);
 		return;
 	}
-	WRITE_ONCE(conn->ep->peer_busy, cm_peer_is_busy(conn, event));
+	WRITE_ONCE(conn->ep->refusal,
+		   cm_peer_is_busy(conn, event) ? DAT_REFUSAL_BUSY : DAT_REFUSAL_OTHER);
 	if (!cm_consumer_may_reject(conn, event)) {
 		cm_fail(conn, DAT_EV_NON_PEER_REJECTED);
 		return;

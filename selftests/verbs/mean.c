@@ -463,6 +463,15 @@ static int mean_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
 	return real.post_srq_recv(srq, wr, bad);
 }
 
+static int mean_create_ah(struct ib_ah *ah, struct rdma_ah_init_attr *attr, struct ib_udata *udata)
+{
+	if (READ_ONCE(no_ah)) {
+		hit();
+		return -ENOMEM;
+	}
+	return real.create_ah(ah, attr, udata);
+}
+
 /* --- memory ------------------------------------------------------------------------ */
 
 static struct ib_mr *mean_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int flags,
@@ -549,6 +558,7 @@ static void replace_ops(struct ib_device_ops *ops)
 	ops->post_send = mean_post_send;
 	ops->post_recv = mean_post_recv;
 	ops->post_srq_recv = mean_post_srq_recv;
+	ops->create_ah = mean_create_ah;
 	ops->reg_user_mr = mean_reg_user_mr;
 	ops->dereg_mr = mean_dereg_mr;
 	ops->alloc_mr = mean_alloc_mr;

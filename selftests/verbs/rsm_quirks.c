@@ -2,7 +2,8 @@
 // Copyright (c) The dat authors
 /*
  * RSM on adapters that cannot deny a peer access to memory.  Nobody may have access before the
- * proof, so such an adapter exports only in a trusted network.
+ * proof, so such an adapter exports only in a trusted network.  And RSM on an adapter that cannot
+ * send a connection request.
  */
 #include "rsm_test.h"
 
@@ -16,6 +17,7 @@
 
 #define OWN	"10.9.0.1"	/* address of rxe0 */
 #define WHY	"cannot deny"
+#define OTHER	63		/* a node that is not this one */
 
 FIXTURE(rsm_quirks) {
 	int klog;
@@ -49,6 +51,24 @@ static int trust(int on)
 
 	close(fd);
 	return ret;
+}
+
+/* Returns the state that the topology tells of the link to OTHER, or -1. */
+static int state_of_other(void)
+{
+	static struct dat_rsm_link links[64];
+	struct dat_rsm_topology arg = {
+		.size = sizeof(arg), .count = 64, .list = (uintptr_t)links,
+		.entry_size = sizeof(links[0]),
+	};
+	int fd = device_open(), ret = CALL(fd, TOPOLOGY, &arg);
+	uint32_t i;
+
+	close(fd);
+	for (i = 0; !ret && i < arg.count; i++)
+		if (links[i].node == OTHER)
+			return (int)links[i].state;
+	return -1;
 }
 
 /*
@@ -166,6 +186,20 @@ TEST_F_TIMEOUT(rsm_quirks, one_of_an_unknown_driver_exports_nothing, 120)
 	MEAN("driver=unknown access=1");
 	EXPECT_EQ(RSMERR_BAD_CONF, r_child(shares, NULL));
 	EXPECT_EQ(1, klog_count(self->klog, WHY));
+}
+
+/* A connect that fails on this host says nothing about the other host. */
+TEST_F_TIMEOUT(rsm_quirks, only_a_node_that_answers_is_active, 120)
+{
+	const struct dat_rsm_node other = r_node_at(OTHER, OWN);
+
+	MEAN("");
+	ASSERT_EQ(0, r_nodes(&other, 1, -1));
+	ASSERT_EQ(0, mean_set("no_ah", "1"));
+	EXPECT_EQ(DAT_RSM_LINK_DOWN, state_of_other());
+	EXPECT_LT(0, mean_hits());
+	ASSERT_EQ(0, mean_set("no_ah", "0"));
+	ASSERT_EQ(0, r_nodes(NULL, 0, -1));
 }
 
 MEAN_END

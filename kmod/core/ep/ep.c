@@ -11,6 +11,7 @@
 #include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
+#include "core/peer.h"
 #include "core/trace.h"
 #include "core/xport.h"
 #include "lib/state.h"
@@ -67,7 +68,7 @@ int dat_ep_claim(struct dat_ep *ep, enum dat_ep_state state, struct dat_conn *co
 	} else {
 		conn->held = true;
 		ep->conn = conn;
-		WRITE_ONCE(ep->peer_busy, false);
+		WRITE_ONCE(ep->refusal, DAT_REFUSAL_NONE);
 		dat_ep_set_state(ep, state);
 	}
 	spin_unlock_bh(&ep->lock);

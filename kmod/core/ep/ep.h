@@ -38,7 +38,7 @@ struct dat_ep_attr {
 };
 
 /*
- * Endpoint.  @lock protects all members from @state to @sge, except @nconns, @peer_busy, and @next
+ * Endpoint.  @lock protects all members from @state to @sge, except @nconns, @refusal, and @next
  * and @generation, which ia->resize_lock protects.  Changes of members above @lock also need @lock.
  * @attr and @traits are constant while @conn is set.  The zone, the EVDs and the SRQ are held with
  * dat_obj_use(), and are NULL after the shutdown.
@@ -82,11 +82,7 @@ struct dat_ep {
 	struct sockaddr_storage	remote;
 	u32			read_in;	/* negotiated RDMA reads of the peer in flight */
 	u32			read_out;	/* negotiated own RDMA reads in flight */
-	/*
-	 * The peer's kernel refused the last connect for lack of resources; with iWARP, for any
-	 * reason.  Accessed without @lock.
-	 */
-	bool			peer_busy;
+	u8			refusal;	/* enum dat_refusal of the last connect; no lock */
 	struct dat_epring	next;		/* prepared ring, not in use yet */
 	u32			generation;	/* generation of the ring that was prepared last */
 	struct dat_wr		wr;		/* copy of the entry that is posted or pumped */
