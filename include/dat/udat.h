@@ -215,7 +215,9 @@ typedef enum dat_pz_support {
  * @rdma_write_for_rdma_read_req: whether the local memory of an RDMA read needs
  *	DAT_MEM_PRIV_REMOTE_WRITE_FLAG
  * @num_provider_specific_attr: number of entries of @provider_specific_attr
- * @provider_specific_attr: attributes of the provider; valid until the IA is closed
+ * @provider_specific_attr: attributes of the provider; valid until the IA is closed.
+ *	"relaxed_order" names the contexts through which the bytes of a peer's write may become
+ *	visible out of order: "none", "rmr" or "lmr,rmr"
  */
 struct dat_provider_attr {
 	char				provider_name[DAT_NAME_MAX_LENGTH];

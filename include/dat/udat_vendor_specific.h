@@ -13,6 +13,15 @@
 extern "C" {
 #endif
 
+/*
+ * Privilege of dat_lmr_create(): the bytes of a message, of an RDMA read or of a peer's write may
+ * become visible in the memory in any order, until the message, the completion, or a later message
+ * has arrived.  That allows the adapter to use relaxed ordering of PCI Express, which increases the
+ * bandwidth on some machines.  A program that polls the memory must not use this privilege.
+ * Adapters and drivers that have no relaxed order ignore the privilege.  Not in DAT 1.2.
+ */
+#define DAT_LINUX_MEM_PRIV_RELAXED_FLAG	((DAT_MEM_PRIV_FLAGS)0x200)
+
 /**
  * dat_linux_evd_fd - get a file descriptor for an event dispatcher
  * @evd_handle: the EVD

@@ -765,7 +765,9 @@ typedef struct kdat_provider_info {
  * @ha_supported: DAT_FALSE
  * @ha_loadbalancing: load balancing between adapters, which is not supported
  * @num_provider_specific_attr: number of entries of @provider_specific_attr
- * @provider_specific_attr: attributes of the implementation; valid until the IA is closed
+ * @provider_specific_attr: attributes of the implementation; valid until the IA is closed.
+ *	"relaxed_order" is "lmr,rmr" if the bytes of a peer's write may become visible out of order,
+ *	else "none"
  */
 typedef struct kdat_provider_attr {
 	char				provider_name[DAT_NAME_MAX_LENGTH];

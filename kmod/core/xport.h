@@ -44,6 +44,8 @@ union dat_send_wr;
  *	request, also one of another protection domain
  * @DAT_QUIRK_OPEN_ACCESS: DAT_EP_PEER_WAITS has no effect, because the device ignores the access
  *	flags of a QP, or cannot change the flags of a connected QP
+ * @DAT_QUIRK_RELAXED: writes through the key of a registration that was made by work request, or
+ *	through the key for DMA addresses, may become visible out of order
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),
@@ -57,6 +59,7 @@ enum dat_quirk {
 	DAT_QUIRK_NO_SOLICITED	= BIT(8),
 	DAT_QUIRK_OPEN_INVALIDATE = BIT(9),
 	DAT_QUIRK_OPEN_ACCESS	= BIT(10),
+	DAT_QUIRK_RELAXED	= BIT(11),
 };
 
 #define DAT_FW_SIZE	32
@@ -81,6 +84,7 @@ struct dat_limits {
 	u32	vendor_id;
 	u32	vendor_part_id;
 	u32	hw_ver;
+	u32	caps;		/* DAT_IA_CAP_* bits */
 	char	fw[DAT_FW_SIZE];	/* firmware version; may be empty */
 	u32	max_seg;	/* largest scatterlist entry in bytes */
 	bool	virt_dma;	/* the CPU copies instead of DMA: no cache needs a sync */

@@ -145,6 +145,7 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 	arg->max_lmr_size = limits->max_mr_size;
 	arg->ops = GENMASK_ULL(DAT_OP_LAST - 1, DAT_OP_SEND);
 	arg->sqe_flags = DAT_SQE_FLAGS_ALL;
+	arg->caps = limits->caps;
 	arg->num_comp_vectors = 1;
 }
 
@@ -263,7 +264,9 @@ int dat_cmd_pz_create(struct dat_ucmd *ucmd)
 
 static int lmr_check(const struct dat_lmr_create *arg)
 {
-	if (arg->priv & ~DAT_PRIV_ALL || arg->flags & ~DAT_LMR_SHARED || arg->rsvd)
+	if (arg->priv & ~(DAT_PRIV_ALL | DAT_PRIV_RELAXED))
+		return -EOPNOTSUPP;
+	if (arg->flags & ~DAT_LMR_SHARED || arg->rsvd)
 		return -EOPNOTSUPP;
 	if (!arg->length || arg->addr + arg->length < arg->addr)
 		return -EINVAL;

@@ -87,7 +87,8 @@ static int bind_make(struct verbs_binding *vb)
 		      bind_pages(b->addr, b->length) <= dev->limits.fast_reg_pages);
 	if (vb->queued)
 		return binding_pin(vb);
-	return binding_set_mr(vb, verbs_reg_user(b->pz, b->addr, b->length, vb->access));
+	return binding_set_mr(vb, verbs_reg_user(b->pz, b->addr, b->length, vb->access,
+						 b->lmr->priv));
 }
 
 int verbs_bind_init(struct dat_binding *b)

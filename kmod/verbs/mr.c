@@ -311,13 +311,20 @@ struct ib_mr *verbs_mr_of_umem(struct dat_pz *pz, const struct ib_umem *umem)
 }
 
 /*
- * Registers memory of the current process directly.  May sleep.  Fails like ib_reg_user_mr().  Must
- * not be called for a device with VERBS_REG_REQUEST.
+ * Registers memory of the current process directly.  @priv: DAT_PRIV_* bits of the LMR to which the
+ * memory belongs.  May sleep.  Fails like ib_reg_user_mr().  Must not be called for a device with
+ * VERBS_REG_REQUEST.
+ *
+ * IB_ACCESS_RELAXED_ORDERING is optional: a driver that does not know the flag ignores the flag.  A
+ * registration by work request never has the flag, because mlx5 refuses a work request that changes
+ * the flag of an MR.
  */
-struct ib_mr *verbs_reg_user(struct dat_pz *pz, u64 addr, u64 length, int access)
+struct ib_mr *verbs_reg_user(struct dat_pz *pz, u64 addr, u64 length, int access, u32 priv)
 {
 	struct ib_pd *pd = to_verbs_pz(pz)->pd;
 
+	if (priv & DAT_PRIV_RELAXED)
+		access |= IB_ACCESS_RELAXED_ORDERING;
 	if (to_verbs_dev(pz->obj.ia->dev)->reg == VERBS_REG_UDATA)
 		return dat_reg_user_mr_udata(pd, addr, length, access);
 	return ib_reg_user_mr(pd, addr, length, addr, access);
@@ -423,7 +430,7 @@ int verbs_lmr_user(struct dat_lmr *lmr)
 		ret = lmr_by_request(lmr);
 	else
 		ret = lmr_set_mr(lmr, verbs_reg_user(lmr->pz, lmr->start, lmr->length,
-						     lmr_access(lmr->priv)));
+						     lmr_access(lmr->priv), lmr->priv));
 	/* -EPERM means that RLIMIT_MEMLOCK is 0 and the process lacks CAP_IPC_LOCK. */
 	return ret == -EPERM ? -ENOMEM : ret;
 }

@@ -34,7 +34,8 @@ static const struct verbs_driver drivers[] = {
 				DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_UNORDERED |
 				DAT_QUIRK_REJECT_IS_RESET | DAT_QUIRK_NO_SOLICITED },
 	{ RDMA_DRIVER_MLX4,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
-	{ RDMA_DRIVER_MLX5,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
+	{ RDMA_DRIVER_MLX5,	VERBS_REG_DIRECT,
+				DAT_QUIRK_REG_PAGES | DAT_QUIRK_RELAXED },
 	{ RDMA_DRIVER_CXGB4,	VERBS_REG_DIRECT,
 				DAT_QUIRK_REG_PAGES | CXGB4_QUIRKS_BEFORE_6_12 },
 	{ RDMA_DRIVER_BNXT_RE,	VERBS_REG_DIRECT,
@@ -57,10 +58,11 @@ static const struct verbs_driver drivers[] = {
  * Description of all drivers that are not in drivers[].  The user memory function of such a driver
  * may read a udata that a kernel consumer does not have, or map other memory.  A registration by
  * work request is safe, because the work request is an interface for kernel consumers.  Whether
- * such a driver enforces the access flags of a QP is unknown, so assume that it does not.
+ * such a driver enforces the access flags of a QP is unknown, so assume that it does not.  Assume
+ * also that writes become visible out of order.
  */
 static const struct verbs_driver unknown_driver = {
-	.reg = VERBS_REG_REQUEST, .quirks = DAT_QUIRK_OPEN_ACCESS,
+	.reg = VERBS_REG_REQUEST, .quirks = DAT_QUIRK_OPEN_ACCESS | DAT_QUIRK_RELAXED,
 };
 
 static int force_reg = -1;
@@ -92,6 +94,18 @@ static u64 reg_page_sizes(const struct ib_device *ibdev, const struct verbs_driv
 	return PAGE_SIZE;
 }
 
+/* Returns DAT_IA_CAP_* bits, which tell the keys through which writes may be out of order. */
+static u32 relaxed_caps(const struct verbs_dev *vdev, const struct verbs_driver *driver)
+{
+	u32 caps = DAT_IA_CAP_RELAXED;
+
+	if (!(driver->quirks & DAT_QUIRK_RELAXED))
+		return caps;
+	if (vdev->reg == VERBS_REG_REQUEST)
+		caps |= DAT_IA_CAP_RELAXED_LMR;
+	return caps | DAT_IA_CAP_RELAXED_RMR;
+}
+
 /* Sets the members of @vdev and @dev that depend on the driver, and lowers the limits of @dev. */
 void verbs_driver_set(struct verbs_dev *vdev, struct dat_dev *dev)
 {
@@ -105,6 +119,7 @@ void verbs_driver_set(struct verbs_dev *vdev, struct dat_dev *dev)
 	vdev->page_sizes = reg_page_sizes(vdev->ibdev, driver);
 	vdev->known = driver != &unknown_driver;
 	dev->quirks = driver->quirks;
+	limits->caps = relaxed_caps(vdev, driver);
 	/*
 	 * No driver changes the access flags of an iWARP connection: siw and erdma ignore the
 	 * flags, irdma only adds flags, cxgb4 refuses, and qedr does not tell its firmware.

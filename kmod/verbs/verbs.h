@@ -213,7 +213,7 @@ struct ib_mr *verbs_alloc_mr(const struct dat_pz *pz, u32 pages);
 struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
 			       u64 iova);
 struct ib_mr *verbs_mr_of_umem(struct dat_pz *pz, const struct ib_umem *umem);
-struct ib_mr *verbs_reg_user(struct dat_pz *pz, u64 addr, u64 length, int access);
+struct ib_mr *verbs_reg_user(struct dat_pz *pz, u64 addr, u64 length, int access, u32 priv);
 int verbs_lmr_user(struct dat_lmr *lmr);
 int verbs_lmr_kernel(struct dat_lmr *lmr);
 void verbs_lmr_exit(struct dat_lmr *lmr);

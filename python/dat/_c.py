@@ -46,6 +46,7 @@ class MemPriv(enum.IntFlag):
     MEM_PRIV_LOCAL_WRITE_FLAG = 0x10
     MEM_PRIV_REMOTE_WRITE_FLAG = 0x20
     MEM_PRIV_ALL_FLAG = 0x33
+    LINUX_MEM_PRIV_RELAXED_FLAG = 0x200
 
 
 class DtoStatus(enum.IntEnum):

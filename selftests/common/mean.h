@@ -75,18 +75,27 @@ static inline int mean_set(const char *param, const char *value)
 	return ret ? -1 : 0;
 }
 
-/* Returns the number of times that a meanness had an effect since mean_load(), or -1. */
-static inline int mean_hits(void)
+/* Returns the value of a number that dat_mean.ko shows while it is loaded, or -1. */
+static inline int mean_get(const char *param)
 {
-	FILE *f = fopen("/sys/module/dat_mean/parameters/hits", "r");
+	char path[80];
 	int n = -1;
+	FILE *f;
 
+	snprintf(path, sizeof(path), "/sys/module/dat_mean/parameters/%s", param);
+	f = fopen(path, "r");
 	if (!f)
 		return -1;
 	if (fscanf(f, "%d", &n) != 1)
 		n = -1;
 	fclose(f);
 	return n;
+}
+
+/* Returns the number of times that a meanness had an effect since mean_load(), or -1. */
+static inline int mean_hits(void)
+{
+	return mean_get("hits");
 }
 
 /* Loads the modules of dat without the mean device, from every state.  See mean_load(). */

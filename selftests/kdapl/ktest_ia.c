@@ -26,7 +26,10 @@ static void ia_query_fills_the_attributes(struct ktest *t)
 		good = !strcmp(ia->adapter_name, ktest_device) && ia->max_eps > 0 &&
 		       ia->ia_address_ptr && pa->is_thread_safe == DAT_TRUE &&
 		       pa->upcall_policy == DAT_UPCALL_MANY &&
-		       pa->ep_creator == DAT_PSP_CREATES_EP_IFASKED;
+		       pa->ep_creator == DAT_PSP_CREATES_EP_IFASKED &&
+		       pa->num_provider_specific_attr == 1 &&
+		       !strcmp(pa->provider_specific_attr[0].name, "relaxed_order") &&
+		       !strcmp(pa->provider_specific_attr[0].value, "none");
 	}
 	kfree(ia);
 	kfree(pa);

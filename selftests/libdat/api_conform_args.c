@@ -132,6 +132,30 @@ TEST_F(args, nowhere_to_put_the_handle)
 					DAT_MEM_PRIV_ALL_FLAG, NULL, NULL, NULL, NULL, NULL));
 }
 
+/* Covers: dat_lmr_create INVALID_PARAMETER|ARG6; dat_lmr_query */
+TEST_F(args, privileges_of_memory)
+{
+	DAT_MEM_PRIV_FLAGS relaxed = DAT_MEM_PRIV_ALL_FLAG | DAT_LINUX_MEM_PRIV_RELAXED_FLAG;
+	DAT_REGION_DESCRIPTION region = { .for_va = self->p.mem.va };
+	struct a_pair *p = &self->p;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_PARAM param;
+	uint32_t bit;
+
+	for (bit = 1; bit; bit <<= 1) {
+		if (bit & relaxed)
+			continue;
+		EXPECT_EQ(IP(6), dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, 64, p->pz,
+						(DAT_MEM_PRIV_FLAGS)bit, &lmr, NULL, NULL, NULL,
+						NULL)) TH_LOG("bit %#x", bit);
+	}
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, 64, p->pz,
+					      relaxed, &lmr, NULL, NULL, NULL, NULL));
+	ASSERT_EQ(DAT_SUCCESS, dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param));
+	EXPECT_EQ(relaxed, param.mem_priv);
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_free(lmr));
+}
+
 /* Covers: dat_evd_create INVALID_PARAMETER|ARG2|ARG4|ARG5 INSUFFICIENT_RESOURCES|TEVD */
 TEST_F(args, evd_create)
 {

@@ -326,7 +326,9 @@ TEST_F(life, the_attributes_make_sense)
 	ASSERT_LT(0, a.optimal_buffer_alignment);
 	EXPECT_EQ(0, DAT_OPTIMAL_ALIGNMENT % a.optimal_buffer_alignment);
 	EXPECT_LT(0, a.max_private_data_size);
-	EXPECT_EQ(0, a.num_provider_specific_attr);
+	ASSERT_EQ(1, a.num_provider_specific_attr);
+	EXPECT_STREQ("relaxed_order", a.provider_specific_attr[0].name);
+	EXPECT_STREQ("none", a.provider_specific_attr[0].value);
 	EXPECT_NE(DAT_PSP_CREATES_EP_ALWAYS, a.ep_creator);
 	EXPECT_EQ(DAT_FALSE, a.supports_multipath);
 	EXPECT_LT(0, self->p.attr.max_eps);

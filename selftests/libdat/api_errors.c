@@ -450,7 +450,7 @@ TEST_F(errors, a_shared_mapping_for_writing_is_registered)
 
 /* Flag of the current thread: the driver has no memory for its connects. */
 static __thread int no_memory;
-/* Flag: the driver is older than the numbers of open files. */
+/* Flag: the driver is older than the numbers of open files, and than relaxed order. */
 static int old_driver;
 
 static int changed_ioctl(int fd, unsigned long request, void *arg)
@@ -461,9 +461,16 @@ static int changed_ioctl(int fd, unsigned long request, void *arg)
 		errno = ENOMEM;
 		return -1;
 	}
+	if (old_driver && request == DAT_IOC_LMR_CREATE &&
+	    ((struct dat_lmr_create *)arg)->priv & DAT_PRIV_RELAXED) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
 	ret = real_ioctl(fd, request, arg);
 	if (!ret && old_driver && request == DAT_IOC_ABI)
 		((struct dat_abi *)arg)->file = 0;
+	if (!ret && old_driver && request == DAT_IOC_IA_QUERY)
+		((struct dat_ia_query *)arg)->caps = 0;
 	return ret;
 }
 
@@ -542,6 +549,28 @@ TEST_F(errors, the_close_leaves_a_file_of_the_program_alone_with_an_old_driver)
 	old_driver = 0;
 	close(pipes[0]);
 	close(pipes[1]);
+}
+
+/* Covers: dat_lmr_create; dat_ia_query */
+TEST_F(errors, memory_has_strict_order_with_an_old_driver)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = self->p.mem.va };
+	DAT_PROVIDER_ATTR attr;
+	DAT_EVD_HANDLE async;
+	DAT_LMR_HANDLE lmr;
+	DAT_PZ_HANDLE pz;
+	DAT_IA_HANDLE ia;
+
+	old_driver = 1;
+	ASSERT_EQ(DAT_SUCCESS, a_ia(&ia, &async));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(ia, &pz));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_query(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
+	EXPECT_EQ(0, attr.num_provider_specific_attr);
+	EXPECT_EQ(DAT_SUCCESS, dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, 64, pz,
+					      DAT_LINUX_MEM_PRIV_RELAXED_FLAG, &lmr, NULL, NULL,
+					      NULL, NULL));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	old_driver = 0;
 }
 
 TEST_HARNESS_MAIN

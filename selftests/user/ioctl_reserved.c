@@ -166,7 +166,7 @@ TEST_F(reserved, unknown_flags_are_EOPNOTSUPP)
 {
 	uint32_t evd = self->evd.id, ep = self->ep.id, pz = self->pz;
 
-	EXPECT_UNKNOWN_BITS(T_PRIV_ALL, LMR_CREATE, (struct dat_lmr_create) {
+	EXPECT_UNKNOWN_BITS(T_PRIV_ALL | DAT_PRIV_RELAXED, LMR_CREATE, (struct dat_lmr_create) {
 			    .pz = pz, .addr = 4096, .length = 1, .priv = bit });
 	EXPECT_UNKNOWN_BITS(T_STREAM_ALL, EVD_CREATE, (struct dat_evd_create) {
 			    .streams = bit, .qlen = 1 });

@@ -483,6 +483,8 @@ static struct ib_mr *mean_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u
 		hit();
 		return ERR_PTR(-EINVAL);
 	}
+	if (!pd->uobject)
+		WRITE_ONCE(reg_access, flags);
 	return real.reg_user_mr(pd, start, length, iova, flags, MEAN_DMAH udata);
 }
 

@@ -11,6 +11,7 @@
 #include "mean.h"
 
 #define MIB	(1UL << 20)
+#define MSG	4096
 #define LOCAL	(DAT_PRIV_LOCAL_READ | DAT_PRIV_LOCAL_WRITE)
 
 FIXTURE(quirks) {
@@ -44,10 +45,9 @@ static void scribble(char *va, size_t len, unsigned int seed)
 }
 
 /* Send mem[0] to mem[1], which are of the same size.  Returns 0 or an error. */
-static int passes(FIXTURE_DATA(quirks) *self)
+static int passes(struct t_pair *p, struct t_lmr mem[2])
 {
-	struct t_lmr *from = &self->mem[0], *to = &self->mem[1];
-	struct t_pair *p = &self->p;
+	struct t_lmr *from = &mem[0], *to = &mem[1];
 	struct dat_eqe eqe;
 	int i;
 
@@ -85,7 +85,7 @@ TEST_F_TIMEOUT(quirks, a_driver_that_wants_a_udata_gets_an_empty_one, 120)
 	/* It is not the limit of a registration by work request. */
 	EXPECT_LT(9 * MIB, self->p.f.info.max_lmr_size);
 	ASSERT_EQ(0, two_lmrs(self, MIB));
-	EXPECT_EQ(0, passes(self));
+	EXPECT_EQ(0, passes(&self->p, self->mem));
 	EXPECT_EQ(0, mean_hits());
 }
 
@@ -94,7 +94,7 @@ TEST_F_TIMEOUT(quirks, a_driver_that_registers_no_user_memory_gets_work_requests
 	MEAN("driver=irdma user_mr=2");
 	ASSERT_EQ(0, connected(self));
 	ASSERT_EQ(0, two_lmrs(self, MIB));
-	EXPECT_EQ(0, passes(self));
+	EXPECT_EQ(0, passes(&self->p, self->mem));
 	EXPECT_EQ(0, mean_hits());
 }
 
@@ -125,7 +125,89 @@ TEST_F_TIMEOUT(quirks, a_queue_pair_is_as_long_as_the_device_makes_it, 120)
 	ASSERT_EQ(0, t_pair_connect(p));
 	EXPECT_LT(0, mean_hits());
 	ASSERT_EQ(0, two_lmrs(self, 4096));
-	EXPECT_EQ(0, passes(self));
+	EXPECT_EQ(0, passes(&self->p, self->mem));
+}
+
+/* Access flag of verbs, as in rdma/ib_user_ioctl_verbs.h: IB_UVERBS_ACCESS_RELAXED_ORDERING. */
+#define RELAXED_ORDERING	(1 << 20)
+
+FIXTURE(relaxed) {
+	struct t_pair p;
+	struct t_lmr mem[2];
+};
+
+/*
+ * @caps: keys that may be relaxed; @lmr, @window: the device is asked for relaxed order of an LMR,
+ * or of a window.
+ */
+FIXTURE_VARIANT(relaxed) {
+	const char *params;
+	uint64_t caps;
+	int lmr;
+	int window;
+};
+
+FIXTURE_VARIANT_ADD(relaxed, rxe) {
+	.params = "", .caps = DAT_IA_CAP_RELAXED, .lmr = 1, .window = 1,
+};
+
+FIXTURE_VARIANT_ADD(relaxed, mlx5) {
+	.params = "driver=mlx5", .caps = DAT_IA_CAP_RELAXED | DAT_IA_CAP_RELAXED_RMR, .lmr = 1,
+};
+
+FIXTURE_VARIANT_ADD(relaxed, unknown) {
+	.params = "driver=unknown user_mr=2",
+	.caps = DAT_IA_CAP_RELAXED | DAT_IA_CAP_RELAXED_LMR | DAT_IA_CAP_RELAXED_RMR,
+};
+
+FIXTURE_SETUP(relaxed)
+{
+	MEAN(variant->params);
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+}
+
+FIXTURE_TEARDOWN(relaxed)
+{
+	if (!mean_missing())
+		t_pair_close(&self->p);
+}
+
+/* Returns whether the last registration asked the device for relaxed order. */
+static int asked(void)
+{
+	return !!(mean_get("reg_access") & RELAXED_ORDERING);
+}
+
+/* Prepare a window of @lmr. */
+static int window(struct t_pair *p, const struct t_lmr *lmr)
+{
+	struct dat_rmr_create rmr = { .size = sizeof(rmr), .pz = p->pz };
+	struct dat_rmr_bind bind = {
+		.size = sizeof(bind), .lmr = lmr->id, .priv = DAT_PRIV_REMOTE_READ,
+		.addr = (uintptr_t)lmr->va, .length = lmr->size,
+	};
+	int ret = t_ioctl(p->f.fd, DAT_IOC_RMR_CREATE, &rmr);
+
+	bind.id = rmr.id;
+	return ret ?: t_ioctl(p->f.fd, DAT_IOC_RMR_BIND, &bind);
+}
+
+/* A registration by work request asks for nothing. */
+TEST_F_TIMEOUT(relaxed, order_is_asked_for_where_the_consumer_allows_it, 120)
+{
+	struct t_pair *p = &self->p;
+
+	if (mean_missing())
+		SKIP(return, mean_missing());
+	EXPECT_EQ(variant->caps, p->f.info.caps);
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, MSG, LOCAL | DAT_PRIV_RELAXED, &self->mem[1]));
+	EXPECT_EQ(variant->lmr, asked());
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, MSG, LOCAL, &self->mem[0]));
+	EXPECT_EQ(0, asked());
+	ASSERT_EQ(0, window(p, &self->mem[1]));
+	EXPECT_EQ(variant->window, asked());
+	EXPECT_EQ(0, passes(p, self->mem));
 }
 
 /*
@@ -134,7 +216,6 @@ TEST_F_TIMEOUT(quirks, a_queue_pair_is_as_long_as_the_device_makes_it, 120)
  */
 #define ENDS	4	/* most connections that a test ends */
 #define BUFFERS	16
-#define MSG	4096
 
 FIXTURE(last_wqe) {
 	struct t_pair p;

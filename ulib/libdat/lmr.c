@@ -10,6 +10,7 @@
 #include "libdat.h"
 
 #define REMOTE_PRIVILEGES	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+#define LMR_PRIVILEGES		(DAT_MEM_PRIV_ALL_FLAG | DAT_LINUX_MEM_PRIV_RELAXED_FLAG)
 #define WRITE_PRIVILEGES	(DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
 /* Allocate the missing parts of the table.  The caller holds ia->lock. */
@@ -104,11 +105,19 @@ static DAT_RETURN lmr_error(const struct udat_lmr *lmr, int err)
 	}
 }
 
+/* A driver that does not know relaxed order registers the memory with strict order. */
+static uint32_t known_privileges(const struct udat_lmr *lmr)
+{
+	if (lmr->obj.ia->info.caps & DAT_IA_CAP_RELAXED)
+		return lmr->priv;
+	return lmr->priv & DAT_MEM_PRIV_ALL_FLAG;
+}
+
 static DAT_RETURN lmr_register(struct udat_lmr *lmr)
 {
 	struct dat_lmr_create arg = {
 		.size = sizeof(arg), .pz = lmr->pz->obj.id, .addr = lmr->start,
-		.length = lmr->length, .priv = lmr->priv,
+		.length = lmr->length, .priv = known_privileges(lmr),
 	};
 	int ret;
 
@@ -173,7 +182,7 @@ static DAT_RETURN lmr_check(const struct udat_ia *ia, DAT_MEM_TYPE type, DAT_VLE
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!length && type != DAT_MEM_TYPE_LMR)
 		return DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	if (priv & ~DAT_MEM_PRIV_ALL_FLAG)
+	if (priv & ~LMR_PRIVILEGES)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	if (!lmr_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);

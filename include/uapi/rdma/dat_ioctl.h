@@ -264,7 +264,7 @@ struct dat_ia_open {
  * @max_lmr_size: maximum bytes of a registration.  Memory without remote privileges may be longer
  * @ops: supported operations: bit n is set if the enum dat_op with value n is supported
  * @sqe_flags: supported enum dat_sqe_flags
- * @caps: 0; reserved for capabilities of later versions
+ * @caps: DAT_IA_CAP_*
  * @max_inline: maximum bytes of inline data of an entry; 0: inline data are not supported
  * @num_comp_vectors: number of completion vectors; the comp_vector of an EVD must be less than this
  *	number
@@ -311,6 +311,15 @@ struct dat_ia_query {
 
 #define DAT_IOC_IA_QUERY	DAT_IOC(IA_QUERY)
 #define DAT_IA_FLAG_IWARP	0x1
+
+/*
+ * @caps of struct dat_ia_query.  RELAXED: the kernel knows DAT_PRIV_RELAXED, and the other two bits
+ * name the keys through which the bytes of a peer's write may become visible out of order: the keys
+ * of all LMRs (RELAXED_LMR), and the keys of RMRs and of memory of kernel modules (RELAXED_RMR).
+ */
+#define DAT_IA_CAP_RELAXED	0x1
+#define DAT_IA_CAP_RELAXED_LMR	0x2
+#define DAT_IA_CAP_RELAXED_RMR	0x4
 
 /**
  * struct dat_ia_addr - get the next address of the adapter
@@ -390,6 +399,12 @@ struct dat_pz_create {
 #define DAT_PRIV_REMOTE_READ	0x02
 #define DAT_PRIV_LOCAL_WRITE	0x10
 #define DAT_PRIV_REMOTE_WRITE	0x20
+/*
+ * For an LMR only: the bytes of a write or a receive may become visible in any order.  That allows
+ * the device to use relaxed ordering of PCI Express.  A device that does not know the privilege
+ * ignores it, and so does a registration by work request.
+ */
+#define DAT_PRIV_RELAXED	0x200
 
 /* @flags of struct dat_lmr_create: @cookie names memory that processes share. */
 #define DAT_LMR_SHARED		0x1
