@@ -245,12 +245,12 @@ DAT_RETURN kdat_lookup_error(int err, DAT_RETURN bad);
 DAT_RETURN kdat_state_error(DAT_EP_STATE state);
 
 /*
- * Returns the return code for an object that was shut down.  If the whole IA was shut down, returns
- * kdat_error(-ENODEV); otherwise returns @bad.  The caller is in an RCU read-side section.
+ * Returns the return code for an object that was shut down.  If the whole IA is shut down, returns
+ * kdat_error(-ENODEV); otherwise returns @bad.  A removal shuts down the EPs before ia->dead is set.  The caller is in an RCU read-side section.
  */
 static inline DAT_RETURN kdat_dead(const struct dat_obj *obj, DAT_RETURN bad)
 {
-	return READ_ONCE(obj->ia->dead) ? kdat_error(-ENODEV) : bad;
+	return READ_ONCE(obj->ia->closing) ? kdat_error(-ENODEV) : bad;
 }
 
 /* handle.c */
