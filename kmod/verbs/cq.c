@@ -134,9 +134,11 @@ static void wc_complete(struct verbs_conn *vc, struct ib_cq *cq, int n)
  */
 int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget)
 {
+	const struct dat_ep *ep = vc->conn.ep;
+	u32 sq_done = ep->sq.done, rq_done = ep->rq.done;
 	int done = 0, n;
 
-	lockdep_assert_held(&vc->conn.ep->lock);
+	lockdep_assert_held(&ep->lock);
 	do {
 		n = ib_poll_cq(cq, min(budget - done, DAT_BATCH), vc->wc);
 		if (n <= 0)
@@ -145,7 +147,7 @@ int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget)
 		done += n;
 	} while (n == DAT_BATCH && done < budget);
 	if (done)
-		dat_conn_completed(&vc->conn);
+		dat_conn_completed(&vc->conn, sq_done, rq_done);
 	return done;
 }
 

@@ -247,14 +247,20 @@ static inline bool dat_conn_idle(const struct dat_conn *conn)
 
 /*
  * Moves entries from the rings to the device, after the transport has reported a batch of
- * completions with dat_complete().  Context: ep->lock held, softirqs disabled.
+ * completions with dat_complete().  @sq_done and @rq_done: indices of the oldest entries in flight
+ * before the batch.  A queue of which the batch has completed nothing has no more room than before,
+ * so its ring is not looked at.  Context: ep->lock held, softirqs disabled.
  */
-static inline void dat_conn_completed(struct dat_conn *conn)
+static inline void dat_conn_completed(struct dat_conn *conn, u32 sq_done, u32 rq_done)
 {
-	if (conn->live && !dat_conn_idle(conn)) {
+	const struct dat_ep *ep = conn->ep;
+
+	if (!conn->live || dat_conn_idle(conn))
+		return;
+	if (ep->rq.done != rq_done)
 		dat_queue_pump_rq(conn);
+	if (ep->sq.done != sq_done)
 		dat_conn_progress(conn);
-	}
 }
 
 /* Returns true if threads poll a connection, which is then in a busy.round.  ep->lock is held. */

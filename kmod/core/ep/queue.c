@@ -4,9 +4,9 @@
  * The pump: dat_queue_pump_sq() and dat_queue_pump_rq() move entries from the rings of an endpoint
  * to the device.
  *
- * When the pump returns, one of these events will run the pump again: the completion of an entry in
- * flight; a kick by the producer, for which the pump sets NEED_KICK; a visit by the poller thread,
- * while that thread polls the doorbells; or the next post of a kernel consumer.
+ * When the pump returns, one of these events will run the pump again: the completion of an entry of
+ * this queue in flight; a kick by the producer, for which the pump sets NEED_KICK; a visit by the
+ * poller thread, while that thread polls the doorbells; or the next post of a kernel consumer.
  *
  * A ring may be long, but softirqs must not be disabled for long.  So a loop over all entries of a
  * ring runs in slices of DAT_SLICE entries.
