@@ -16,8 +16,10 @@
  */
 #define DAT_QUEUES_DEFAULT	32768
 #define DAT_QUEUES_LIMIT	196608
+#define DAT_KICK_BITS		18	/* bits of the argument of DAT_IOC_KICK; others are reserved */
+static_assert(DAT_QUEUES_LIMIT < 1 << DAT_KICK_BITS);
 
-#define DAT_NR_LAST		(DAT_NR_IA_ADDR + 1)
+#define DAT_NR_LAST		(DAT_NR_EVD_SLEEP + 1)
 #define DAT_OBJ_LAST		(DAT_OBJ_RMR + 1)
 #define DAT_OP_LAST		(DAT_OP_RMR_BIND + 1)
 #define DAT_SQE_FLAGS_ALL	(DAT_SQE_SUPPRESS | DAT_SQE_SOLICITED | DAT_SQE_UNSIGNALLED | \

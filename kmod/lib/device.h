@@ -16,7 +16,7 @@
 #include <linux/uidgid.h>
 #include <rdma/dat_ioctl.h>
 
-#define DAT_FEATURES_ALL	0ULL
+#define DAT_FEATURES_ALL	DAT_FEATURE_WORDS
 #define DAT_ARG_LIMIT	4096	/* maximum bytes of an ioctl argument, or of an array entry */
 
 /*

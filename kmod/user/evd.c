@@ -61,40 +61,75 @@ out:
 }
 
 /* Waits for events.  Sleeps without ia->sem, so that a concurrent close can proceed. */
-int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
+static int evd_wait(struct dat_ia *ia, u32 id, u32 threshold, u64 deadline_ns)
 {
-	struct dat_evd_wait *arg = ucmd->arg;
-	struct dat_evd *evd;
+	struct dat_evd *evd = dat_obj_get(ia, DAT_OBJ_EVD, id);
 	int ret = -EINVAL;
 
-	if (arg->rsvd)
-		return -EOPNOTSUPP;
-	evd = dat_obj_get(ucmd->bound, DAT_OBJ_EVD, arg->id);
 	if (IS_ERR(evd))
-		return READ_ONCE(dat_ucmd_ia(ucmd)->dead) ? -ENODEV : PTR_ERR(evd);
-	if (arg->threshold)
-		ret = dat_evd_wait(evd, arg->threshold, dat_deadline_to_host(arg->deadline_ns));
+		return READ_ONCE(ia->dead) ? -ENODEV : PTR_ERR(evd);
+	if (threshold)
+		ret = dat_evd_wait(evd, threshold, dat_deadline_to_host(deadline_ns));
 	dat_obj_put(&evd->obj);
 	return ret;
 }
 
+int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
+{
+	struct dat_evd_wait *arg = ucmd->arg;
+
+	if (arg->rsvd)
+		return -EOPNOTSUPP;
+	return evd_wait(dat_ucmd_ia(ucmd), arg->id, arg->threshold, arg->deadline_ns);
+}
+
 /* Polls an EVD.  Runs without ia->sem, so that a concurrent close can proceed. */
+static int evd_poll(struct dat_ia *ia, u32 id, u32 spin_us)
+{
+	struct dat_evd *evd = dat_obj_get(ia, DAT_OBJ_EVD, id);
+	int ret;
+
+	if (IS_ERR(evd))
+		return READ_ONCE(ia->dead) ? -ENODEV : PTR_ERR(evd);
+	ret = dat_busy_poll(evd, (u64)spin_us * NSEC_PER_USEC);
+	dat_obj_put(&evd->obj);
+	return ret;
+}
+
 int dat_cmd_evd_poll(struct dat_ucmd *ucmd)
 {
 	struct dat_evd_poll *arg = ucmd->arg;
-	struct dat_evd *evd;
-	int ret;
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
 	if (arg->spin_us > DAT_MAX_SPIN_US)
 		return -EINVAL;
-	evd = dat_obj_get(ucmd->bound, DAT_OBJ_EVD, arg->id);
-	if (IS_ERR(evd))
-		return READ_ONCE(dat_ucmd_ia(ucmd)->dead) ? -ENODEV : PTR_ERR(evd);
-	ret = dat_busy_poll(evd, (u64)arg->spin_us * NSEC_PER_USEC);
-	dat_obj_put(&evd->obj);
-	return ret;
+	return evd_poll(dat_ucmd_ia(ucmd), arg->id, arg->spin_us);
+}
+
+/*
+ * Returns the IA of a file for an ioctl whose argument is the id of an object; or -EOPNOTSUPP if
+ * the argument has reserved bits, -EINVAL if the file has no IA.
+ */
+static struct dat_ia *word_ia(struct dat_devfile *devfile, unsigned long arg)
+{
+	if (arg > U32_MAX)
+		return ERR_PTR(-EOPNOTSUPP);
+	return dat_file_ia(to_dat_file(devfile)) ?: ERR_PTR(-EINVAL);
+}
+
+int dat_ioctl_evd_look(struct dat_devfile *devfile, unsigned long arg)
+{
+	struct dat_ia *ia = word_ia(devfile, arg);
+
+	return IS_ERR(ia) ? PTR_ERR(ia) : evd_poll(ia, arg, 0);
+}
+
+int dat_ioctl_evd_sleep(struct dat_devfile *devfile, unsigned long arg)
+{
+	struct dat_ia *ia = word_ia(devfile, arg);
+
+	return IS_ERR(ia) ? PTR_ERR(ia) : evd_wait(ia, arg, 1, DAT_WAIT_FOREVER);
 }
 
 int dat_cmd_evd_post(struct dat_ucmd *ucmd)

@@ -264,14 +264,17 @@ void dat_file_kick(struct dat_file *file)
 	mutex_unlock(&file->kicking);
 }
 
-/* Performs DAT_IOC_KICK, which processes every queue whose doorbell bit is set.  May sleep. */
+/*
+ * Performs DAT_IOC_KICK.  @arg: number of a queue plus 1; 0: every queue whose doorbell bit is set.
+ * A number that no queue has is ignored, as a doorbell bit of no queue is.  May sleep.
+ */
 int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
 {
 	struct dat_file *file = to_dat_file(devfile);
 	struct dat_ia *ia = dat_file_ia(file);
 	int ret;
 
-	if (arg)
+	if (arg >> DAT_KICK_BITS)
 		return -EOPNOTSUPP;
 	if (!ia)
 		return -EINVAL;
@@ -280,7 +283,10 @@ int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
 	if (ret)
 		return ret;
 	dat_poller_unpark(&devfile->poller);
-	dat_file_kick(file);
+	if (arg)
+		file_kick_one(file, arg - 1);
+	else
+		dat_file_kick(file);
 	dat_ia_unlock(ia);
 	return 0;
 }

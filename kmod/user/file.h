@@ -117,6 +117,8 @@ int dat_cmd_finish_fd(struct dat_ucmd *ucmd, int ret);
 int dat_cmd_evd_create(struct dat_ucmd *ucmd);
 int dat_cmd_evd_wait(struct dat_ucmd *ucmd);
 int dat_cmd_evd_poll(struct dat_ucmd *ucmd);
+int dat_ioctl_evd_look(struct dat_devfile *devfile, unsigned long arg);
+int dat_ioctl_evd_sleep(struct dat_devfile *devfile, unsigned long arg);
 int dat_cmd_evd_post(struct dat_ucmd *ucmd);
 int dat_cmd_evd_set(struct dat_ucmd *ucmd);
 int dat_cmd_evd_modify_cno(struct dat_ucmd *ucmd);

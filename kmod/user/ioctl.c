@@ -73,6 +73,8 @@ const struct dat_ioctl_op dat_user_ioctls[DAT_NR_LAST] = {
 	IOCTL_OP(CR_REJECT, cr_reject, NEED_LIVE),
 	IOCTL_OP(CR_HANDOFF, cr_handoff, NEED_IA),
 	[DAT_NR_KICK] = { .word = dat_file_ioctl_kick },
+	[DAT_NR_EVD_LOOK] = { .word = dat_ioctl_evd_look },
+	[DAT_NR_EVD_SLEEP] = { .word = dat_ioctl_evd_sleep },
 };
 
 int dat_user_run(struct dat_ucmd *ucmd, const struct dat_ioctl_op *op)

@@ -333,6 +333,12 @@ int t_kick(struct t_file *f)
 	return t_ioctl(f->fd, DAT_IOC_KICK, NULL);
 }
 
+/* An ioctl whose argument is a number. */
+int t_word(struct t_file *f, unsigned long cmd, unsigned long word)
+{
+	return t_ioctl(f->fd, cmd, (void *)word);
+}
+
 static uint64_t deadline(unsigned int ms)
 {
 	return now_ns() + (uint64_t)ms * 1000000;

@@ -25,7 +25,7 @@
  * First unused value of each enumeration in <rdma/dat_ioctl.h> and <rdma/dat_ring.h>, and masks of
  * all flags.  A newer kernel may know more values and flags.
  */
-#define T_NR_LAST	(DAT_NR_IA_ADDR + 1)
+#define T_NR_LAST	(DAT_NR_EVD_SLEEP + 1)
 #define T_OBJ_LAST	(DAT_OBJ_RMR + 1)
 #define T_OP_LAST	(DAT_OP_RMR_BIND + 1)
 #define T_STREAM_ALL	0x1f1
@@ -143,6 +143,7 @@ int t_accept(struct t_file *f, uint32_t cr, const struct t_ep *ep, const void *p
 int t_disconnect(struct t_file *f, const struct t_ep *ep, uint32_t flags);
 int t_reset(struct t_file *f, const struct t_ep *ep);
 int t_kick(struct t_file *f);
+int t_word(struct t_file *f, unsigned long cmd, unsigned long word);
 void t_ring(struct t_file *f, uint32_t bell);
 void t_ring_all(struct t_file *f, uint32_t bells);
 int t_poller(struct t_file *f, uint32_t idle_us);

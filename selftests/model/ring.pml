@@ -14,8 +14,9 @@
  * entry that is taken too early, taken twice, or overwritten has a wrong number.
  *
  * -DKIND=SQ|RQ|SRQ, -DENTRIES=n, -DPOSTS=n, -DPRODUCERS=n, -DKICKS=n: kind and sizes.  -DEARLY: the
- * EP is not connected at first.  -DPOLLER: there is a poller.  -DNO_<X>: leave out barrier or step
- * X.
+ * EP is not connected at first.  -DPOLLER: there is a poller.  -DBIT_FIRST: the producer sets the
+ * dirty bit before it looks at NEED_KICK, and a kick takes all dirty bits.  -DNO_<X>: leave out
+ * barrier or step X.
  */
 #define SQ	0
 #define RQ	1
@@ -424,13 +425,22 @@ inline kick()
 	fi
 }
 
-/* DAT_IOC_KICK */
+/* DAT_IOC_KICK with the argument 0 */
 inline ioctl_kick()
 {
 #ifdef POLLER
 	parked = false;
 #endif
 	kick()
+}
+
+/* DAT_IOC_KICK with the number of this queue */
+inline ioctl_kick_queue()
+{
+#ifdef POLLER
+	parked = false;
+#endif
+	kick_one()
 }
 
 /* ---- threads ---- */
@@ -441,23 +451,9 @@ inline ioctl_kick()
 #define ROOM(seen)	(MOD(tail - (seen)) < ENTRIES)
 #endif
 
-/* du_queue_full(), du_queue_entry(), du_queue_push() */
-inline post()
+/* Sets the dirty bit if it is clear.  On return, @d says whether the bit was set already. */
+inline set_bit()
 {
-	BLOCK {
-		LOAD_ACQUIRE_WHEN(DONE, ROOM);
-		store_relaxed(SLOT(tail), tail);
-		tail = MOD(tail + 1);
-		posted++;
-#ifdef NO_A
-		store_relaxed(TAIL, tail)
-#else
-		store_release(TAIL, tail)		/* (A) */
-#endif
-	}
-#ifndef NO_B
-	full_barrier();					/* (B) */
-#endif
 	BLOCK {
 		load_relaxed(DIRTY, d);
 		d = d & 1;
@@ -475,18 +471,13 @@ inline post()
 	if
 	:: !d -> load_relaxed(DIRTY, f); store_relaxed(DIRTY, f | 1); f = 0
 	:: else
-	fi;
+	fi
 #endif
-#ifndef NO_C
-	if
-#ifdef ALWAYS_C
-	:: true -> full_barrier()
-#else
-	:: !d -> full_barrier()				/* (C) */
-	:: else
-#endif
-	fi;
-#endif
+}
+
+/* du_queue_needs_kick(); sets @f if a kick is needed. */
+inline needs_kick()
+{
 	BLOCK {
 		d = 0;
 #ifdef NO_ORDER
@@ -508,10 +499,49 @@ inline post()
 		:: else
 		fi
 	}
+}
+
+/* du_queue_full(), du_queue_entry(), du_queue_push() */
+inline post()
+{
+	BLOCK {
+		LOAD_ACQUIRE_WHEN(DONE, ROOM);
+		store_relaxed(SLOT(tail), tail);
+		tail = MOD(tail + 1);
+		posted++;
+#ifdef NO_A
+		store_relaxed(TAIL, tail)
+#else
+		store_release(TAIL, tail)		/* (A) */
+#endif
+	}
+#ifndef NO_B
+	full_barrier();					/* (B) */
+#endif
+#ifdef BIT_FIRST
+	set_bit();
+#ifndef NO_C
+	if
+#ifdef ALWAYS_C
+	:: true -> full_barrier()
+#else
+	:: !d -> full_barrier()				/* (C) */
+	:: else
+#endif
+	fi;
+#endif
+	needs_kick();
 	if
 	:: f -> f = 0; ioctl_kick()
 	:: else
 	fi
+#else
+	needs_kick();
+	if
+	:: f -> f = 0; ioctl_kick_queue()
+	:: else -> set_bit(); d = 0
+	fi
+#endif
 }
 
 proctype producer(byte me)

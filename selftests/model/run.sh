@@ -54,15 +54,17 @@ plan() {
 	holds ring  poller	-DKIND=SQ -DPOSTS=1 -DPOLLER -DKICKS=0
 	needs ring  A		-DPOSTS=3 -DNO_A
 	needs ring  B		-DPOSTS=3 -DNO_B
-	needs ring  B-C-always	-DPOSTS=4 -DNO_B -DALWAYS_C
-	spare ring  C		-DPOSTS=2 -DNO_C
+	holds ring  bit-first	-DKIND=SQ -DPOSTS=3 -DBIT_FIRST
+	holds ring  bit-first-p	-DKIND=SQ -DPOSTS=1 -DPOLLER -DKICKS=0 -DBIT_FIRST
+	needs ring  B-C-always	-DPOSTS=4 -DBIT_FIRST -DNO_B -DALWAYS_C
+	spare ring  C		-DPOSTS=2 -DBIT_FIRST -DNO_C
 	needs ring  D		-DPOSTS=3 -DNO_D
 	needs ring  E		-DPOSTS=3 -DNO_E
-	needs ring  F-atomic	-DPOSTS=3 -DNO_F
-	spare ring  F-barrier	-DPOSTS=2 -DNO_F_BARRIER
+	needs ring  F-atomic	-DPOSTS=3 -DBIT_FIRST -DNO_F
+	spare ring  F-barrier	-DPOSTS=2 -DBIT_FIRST -DNO_F_BARRIER
 	spare ring  flag-order	-DPOSTS=2 -DNO_ORDER
-	needs ring  E-F-barrier	-DPOSTS=3 -DNO_E -DNO_F_BARRIER
-	needs ring  bit		-DPOSTS=3 -DNO_BIT
+	needs ring  E-F-barrier	-DPOSTS=3 -DBIT_FIRST -DNO_E -DNO_F_BARRIER
+	needs ring  bit		-DPOSTS=3 -DBIT_FIRST -DNO_BIT
 	needs ring  atomic-or	-DPOSTS=3 -DNO_OR
 	needs ring  arm		-DPOSTS=3 -DNO_ARM
 	needs ring  look-again	-DPOSTS=3 -DNO_LOOK
@@ -73,7 +75,8 @@ plan() {
 	needs ring  last-take	-DKIND=SRQ -DPOSTS=3 -DNO_TAKE
 	needs ring  done-order	-DKIND=SRQ -DPOSTS=4 -DKICKS=0 -DFEW -DNO_DONE
 	needs ring  poller-B	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_B
-	spare ring  poller-C	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_C
+	spare ring  poller-C	-DPOSTS=1 -DPOLLER -DKICKS=0 -DBIT_FIRST -DNO_C
+	needs ring  poller-bit	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_BIT
 	needs ring  poller-F	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_F_BARRIER
 	needs ring  park-pumps	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_PARK_PUMP
 	needs ring  park-order	-DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_PARK_ORDER
@@ -156,14 +159,14 @@ plan() {
 	holds ring  long-poll-p	-DKIND=SQ -DPOSTS=1 -DPOLLER -DKICKS=0 -DPARKS=2
 	holds ring  long-poll-e	-DKIND=RQ -DPOSTS=1 -DPOLLER -DKICKS=0 -DEARLY
 	holds ring  long-poll-s	-DKIND=SRQ -DPOSTS=1 -DPOLLER -DKICKS=0
-	spare ring  long-poll-C	-DKIND=RQ -DPOSTS=1 -DPOLLER -DKICKS=0 -DNO_C
+	spare ring  long-poll-C	-DKIND=RQ -DPOSTS=1 -DPOLLER -DKICKS=0 -DBIT_FIRST -DNO_C
 	holds ring  long-2	-DKIND=SQ -DPOSTS=2 -DPRODUCERS=2
 	holds ring  long-fine	-DKIND=SQ -DPOSTS=3 -DFINE
-	spare ring  long-C	-DKIND=SQ -DPOSTS=4 -DNO_C
-	spare ring  long-C-srq	-DKIND=SRQ -DPOSTS=3 -DNO_C
-	spare ring  long-C-fine	-DKIND=SQ -DPOSTS=3 -DNO_C -DFINE
-	spare ring  long-F	-DKIND=SRQ -DPOSTS=3 -DNO_F_BARRIER
-	spare ring  long-F-fine	-DKIND=SQ -DPOSTS=3 -DNO_F_BARRIER -DFINE
+	spare ring  long-C	-DKIND=SQ -DPOSTS=4 -DBIT_FIRST -DNO_C
+	spare ring  long-C-srq	-DKIND=SRQ -DPOSTS=3 -DBIT_FIRST -DNO_C
+	spare ring  long-C-fine	-DKIND=SQ -DPOSTS=3 -DBIT_FIRST -DNO_C -DFINE
+	spare ring  long-F	-DKIND=SRQ -DPOSTS=3 -DBIT_FIRST -DNO_F_BARRIER
+	spare ring  long-F-fine	-DKIND=SQ -DPOSTS=3 -DBIT_FIRST -DNO_F_BARRIER -DFINE
 	spare ring  long-order	-DKIND=RQ -DPOSTS=3 -DNO_ORDER
 	holds event long-poll	-DEVENTS=6 -DFINE -DWATCH=POLL
 	holds event long-edge	-DEVENTS=6 -DFINE -DWATCH=EDGE

@@ -30,6 +30,9 @@ static int busy_poll(const struct t_evd *evd, uint32_t spin_us)
 {
 	struct dat_evd_poll arg = { .size = sizeof(arg), .id = evd->id, .spin_us = spin_us };
 
+	/* The call that libdat makes for a poll that does not spin. */
+	if (!spin_us)
+		return t_word(evd->f, DAT_IOC_EVD_LOOK, evd->id);
 	return t_ioctl(evd->f->fd, DAT_IOC_EVD_POLL, &arg);
 }
 
@@ -58,7 +61,7 @@ static int take(struct t_evd *evd, struct dat_eqe *eqe)
 	return there_is_one(evd) ? t_event(evd, 0, eqe) : 0;
 }
 
-/* Ways to wait for an event.  Only by_looking() and by_spinning() call EVD_POLL. */
+/* Ways to wait for an event.  Only by_looking() and by_spinning() poll the device. */
 static int by_looking(struct t_evd *evd)
 {
 	uint64_t end = now_ms() + T_WAIT_MS;
@@ -94,6 +97,11 @@ static int by_waiting(struct t_evd *evd)
 	while (!there_is_one(evd) && t_evd_wait(evd, 1, T_WAIT_MS) == -EBUSY && now_ms() < end)
 		usleep(100);
 	return there_is_one(evd);
+}
+
+static int by_sleeping(struct t_evd *evd)
+{
+	return !t_word(evd->f, DAT_IOC_EVD_SLEEP, evd->id) && there_is_one(evd);
 }
 
 static int evd_fd(const struct t_evd *evd)
@@ -226,6 +234,15 @@ TEST_F_TIMEOUT(busy, a_spin_ends_with_the_completion, 60)
 	for (n = 0; n < 100; n++) {
 		ASSERT_EQ(0, message(p, p->ep, p->evd, n, by_spinning)) TH_LOG("%d", (int)n);
 	}
+}
+
+TEST_F_TIMEOUT(busy, a_sleep_ends_with_the_completion, 60)
+{
+	ASSERT_EQ(0, message(&self->p, self->p.ep, self->p.evd, 1, by_sleeping));
+	/* An event that is in the ring ends the call at once. */
+	ASSERT_EQ(0, post_message(&self->p, self->p.ep, 2));
+	ASSERT_EQ(1, by_itself(&self->p.evd[0]));
+	EXPECT_EQ(1, by_sleeping(&self->p.evd[0]));
 }
 
 TEST_F_TIMEOUT(busy, who_is_polled_joins, 60)

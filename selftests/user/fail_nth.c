@@ -259,6 +259,16 @@ static int call_EVD_POLL(struct world *w)
 	return CALL(&w->p.f, EVD_POLL, arg);
 }
 
+static int call_EVD_LOOK(struct world *w)
+{
+	return t_word(&w->p.f, DAT_IOC_EVD_LOOK, w->soft.id);
+}
+
+static int call_EVD_SLEEP(struct world *w)
+{
+	return t_word(&w->p.f, DAT_IOC_EVD_SLEEP, w->soft.id);
+}
+
 static int drain_soft(struct world *w)
 {
 	struct dat_eqe eqe;
@@ -633,6 +643,8 @@ static int take_both(struct world *w)
 	OP(EVD_CREATE, nothing, free_EVD, MAX_NTH, 4)				\
 	OP(EVD_WAIT, call_EVD_POST, drain_soft, MAX_NTH, 1)			\
 	OP(EVD_POLL, call_EVD_POST, drain_soft, MAX_NTH, 1)			\
+	OP(EVD_LOOK, call_EVD_POST, drain_soft, MAX_NTH, 0)			\
+	OP(EVD_SLEEP, call_EVD_POST, drain_soft, MAX_NTH, 0)			\
 	OP(EVD_POST, nothing, drain_soft, MAX_NTH, 1)				\
 	OP(EVD_SET, nothing, nothing, MAX_NTH, 1)				\
 	OP(SRQ_CREATE, nothing, free_SRQ, MAX_NTH, 4)				\

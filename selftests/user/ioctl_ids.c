@@ -23,6 +23,8 @@ static void expect_enoent_of_objects(struct __test_metadata *_metadata,
 		   .pz = bad, .addr = 4096, .length = 1 });
 	EXPECT_ERR(ENOENT, EVD_WAIT, (struct dat_evd_wait) { .id = bad, .threshold = 1 });
 	EXPECT_ERR(ENOENT, EVD_POLL, (struct dat_evd_poll) { .id = bad });
+	EXPECT_EQ(-ENOENT, t_word(&self->f, DAT_IOC_EVD_LOOK, bad));
+	EXPECT_EQ(-ENOENT, t_word(&self->f, DAT_IOC_EVD_SLEEP, bad));
 	EXPECT_ERR(ENOENT, EVD_POST, (struct dat_evd_post) { .id = bad });
 	EXPECT_ERR(ENOENT, EVD_SET, (struct dat_evd_set) { .id = bad });
 	EXPECT_ERR(ENOENT, SRQ_CREATE, (struct dat_srq_create) {
@@ -237,6 +239,8 @@ TEST_F(ids, are_all_ENODEV_after_IA_CLOSE)
 	EXPECT_EQ(-ENODEV, t_kick(&self->f));
 	EXPECT_EQ(-ENODEV, t_evd_wait(&self->evd, 1, 0));
 	EXPECT_EQ(-ENODEV, t_ioctl(self->f.fd, DAT_IOC_EVD_POLL, &poll_arg));
+	EXPECT_EQ(-ENODEV, t_word(&self->f, DAT_IOC_EVD_LOOK, self->evd.id));
+	EXPECT_EQ(-ENODEV, t_word(&self->f, DAT_IOC_EVD_SLEEP, self->evd.id));
 	EXPECT_EQ(-ENODEV, t_free(&self->f, DAT_OBJ_EP, self->ep.id));
 	EXPECT_EQ(-ENODEV, t_ioctl(self->f.fd, DAT_IOC_IA_CLOSE, &close_arg));
 	/* The mapped pages stay readable after the close. */

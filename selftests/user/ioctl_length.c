@@ -409,16 +409,27 @@ TEST_F(length, unknown_numbers_are_ENOTTY)
 	EXPECT_EQ(-ENOTTY, t_ioctl(self->f.fd, _IOR(DAT_IOC_MAGIC, DAT_NR_ABI, int), self->buf));
 }
 
-/* The argument of a kick must be 0.  All other values are reserved and refused. */
-TEST_F(length, a_kick_takes_the_number_0)
+/* Bits of the argument of a kick above the number of a queue are reserved. */
+TEST_F(length, a_kick_takes_the_number_of_a_queue)
 {
 	unsigned int n;
 
-	for (n = 0; n < 32; n++) {
-		EXPECT_EQ(-EOPNOTSUPP, t_ioctl(self->f.fd, DAT_IOC_KICK, (void *)(1UL << n)))
+	for (n = 0; n < 8 * sizeof(long); n++) {
+		EXPECT_EQ(n < 18 ? 0 : -EOPNOTSUPP, t_word(&self->f, DAT_IOC_KICK, 1UL << n))
 			TH_LOG("bit %u", n);
 	}
 	EXPECT_EQ(0, t_kick(&self->f));
+}
+
+/* A 32-bit process cannot pass more than the id. */
+TEST_F(length, a_look_and_a_sleep_take_an_id_and_no_other_bit)
+{
+	unsigned int n;
+
+	for (n = 32; n < 8 * sizeof(long); n++) {
+		EXPECT_EQ(-EOPNOTSUPP, t_word(&self->f, DAT_IOC_EVD_LOOK, 1UL << n));
+		EXPECT_EQ(-EOPNOTSUPP, t_word(&self->f, DAT_IOC_EVD_SLEEP, 1UL << n));
+	}
 }
 
 TEST(calls_before_IA_OPEN_are_EINVAL)
@@ -436,6 +447,8 @@ TEST(calls_before_IA_OPEN_are_EINVAL)
 		EXPECT_EQ(-EINVAL, t_ioctl(fd, cmds[i].cmd, buf)) TH_LOG("%s", cmds[i].name);
 	}
 	EXPECT_EQ(-EINVAL, t_ioctl(fd, DAT_IOC_KICK, NULL));
+	EXPECT_EQ(-EINVAL, t_ioctl(fd, DAT_IOC_EVD_LOOK, NULL));
+	EXPECT_EQ(-EINVAL, t_ioctl(fd, DAT_IOC_EVD_SLEEP, NULL));
 	close(fd);
 }
 

@@ -160,6 +160,19 @@ TEST_F_TIMEOUT(slice, of_requests_is_what_a_completion_takes, 60)
 	EXPECT_EQ(1 + SLICE, taken(sq, 1 + SLICE));
 }
 
+TEST_F(slice, a_kick_that_names_a_queue_takes_its_entries_alone)
+{
+	struct t_queue *sq = &self->ep[1].sq, *rq = &self->ep[0].rq;
+
+	store(self, rq, 0, 1);
+	store(self, sq, 1, 1);
+	ASSERT_EQ(0, t_word(&self->p.f, DAT_IOC_KICK, rq->bell + 1));
+	EXPECT_EQ(1, rq->status->head);
+	EXPECT_EQ(0, sq->status->head);
+	ASSERT_EQ(0, t_word(&self->p.f, DAT_IOC_KICK, sq->bell + 1));
+	EXPECT_EQ(1, sq->status->head);
+}
+
 FIXTURE(garbage) {
 	struct t_pair p;
 	struct t_link neighbour;	/* second connection on the same file */

@@ -84,19 +84,25 @@ int du_dev_open(enum du_dev dev, int quiet)
 	return fd;
 }
 
-uint64_t du_fd_number(int fd)
+void du_file_init(struct du_file *f, int fd)
 {
 	struct dat_abi abi = { .size = sizeof(abi) };
 
+	f->fd = fd;
+	f->number = 0;
+	f->features = 0;
 	if (du_ioctl(fd, DAT_IOC_ABI, &abi))
-		return 0;
-	return abi.file ? abi.file : DU_FILE_UNNUMBERED;
+		return;
+	f->number = abi.file ? abi.file : DU_FILE_UNNUMBERED;
+	f->features = (uint32_t)abi.features;
 }
 
-void du_file_init(struct du_file *f, int fd)
+uint64_t du_fd_number(int fd)
 {
-	f->fd = fd;
-	f->number = du_fd_number(fd);
+	struct du_file f;
+
+	du_file_init(&f, fd);
+	return f.number;
 }
 
 void du_file_close(const struct du_file *f)

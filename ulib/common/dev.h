@@ -38,6 +38,7 @@ uint64_t du_fd_number(int fd);
 /**
  * struct du_file - an open file of the driver that a library keeps
  * @fd: descriptor
+ * @features: bits 0 to 31 of DAT_FEATURE_* that the driver has
  * @number: number by which the driver names the open file
  *
  * A program may close a descriptor that the library keeps, for example by closefrom().  A file of
@@ -48,6 +49,7 @@ uint64_t du_fd_number(int fd);
  */
 struct du_file {
 	int		fd;
+	uint32_t	features;
 	uint64_t	number;
 };
 
@@ -74,6 +76,12 @@ void du_file_close(const struct du_file *f);
  * a wait.
  */
 int du_file_ioctl(const struct du_file *f, unsigned long cmd, void *arg);
+
+/* Returns the argument of an ioctl that takes a number. */
+static inline void *du_word(uint32_t number)
+{
+	return (void *)(uintptr_t)number;
+}
 
 /*
  * Find out whether an ioctl that returned @ret failed because the program has closed the

@@ -15,6 +15,7 @@
 
 #include <rdma/dat_ioctl.h>
 
+#include "dev.h"
 #include "lock.h"
 
 /*
@@ -27,6 +28,7 @@
  * @entries: ring of entries
  * @shared_tail: copy of @tail that the driver reads
  * @status: the driver's status of the queue; the address never changes
+ * @kick: argument of DAT_IOC_KICK: number of the queue plus 1; 0 if the driver takes no number
  * @dirty: word of the doorbell region that contains the dirty bit of the queue
  * @bit: mask of the queue's dirty bit in @dirty
  * @limit: number of entries that may be in use; the ring may be longer, because its length is a
@@ -41,6 +43,7 @@ struct du_queue {
 	char				*entries;
 	uint32_t			*shared_tail;
 	const struct dat_queue_status	*status;
+	unsigned long			kick;
 	__u32				*dirty;
 	uint32_t			bit;
 	uint32_t			limit;
@@ -50,13 +53,14 @@ struct du_queue {
  * Set the fields that keep their values when the ring is replaced.  du_queue_move() sets the other
  * fields.
  */
-static inline void du_queue_init(struct du_queue *q, int fd, __u32 *doorbell, uint32_t bell,
-				 uint32_t shift, const struct dat_queue_status *status,
-				 int single)
+static inline void du_queue_init(struct du_queue *q, const struct du_file *f, __u32 *doorbell,
+				 uint32_t bell, uint32_t shift,
+				 const struct dat_queue_status *status, int single)
 {
 	q->status = status;
 	q->lock.single = single;
-	q->fd = fd;
+	q->fd = f->fd;
+	q->kick = f->features & DAT_FEATURE_WORDS ? bell + 1 : 0;
 	q->shift = shift;
 	q->dirty = &doorbell[bell / 32];
 	q->bit = 1U << (bell % 32);
@@ -94,7 +98,7 @@ static inline void *du_queue_entry(struct du_queue *q)
 
 /*
  * Returns whether the driver asks for a kick and the tail has reached the value at which the driver
- * needs the kick.  Called after barrier (C).
+ * needs the kick.  Called after barrier (B).
  */
 static inline int du_queue_needs_kick(const struct du_queue *q)
 {
@@ -106,6 +110,17 @@ static inline int du_queue_needs_kick(const struct du_queue *q)
 }
 
 /*
+ * Make the driver take entries that are in the ring.  Returns 0, or -1 with errno set.  The caller
+ * needs no lock.
+ */
+static inline int du_queue_kick(const struct du_queue *q)
+{
+	if (!q->kick)
+		__atomic_fetch_or(q->dirty, q->bit, __ATOMIC_SEQ_CST);
+	return ioctl(q->fd, DAT_IOC_KICK, q->kick);
+}
+
+/*
  * Publish the entry that the caller has written.  Returns 0, or -1 with errno set if the kick
  * failed.
  */
@@ -114,20 +129,12 @@ static inline int du_queue_push(struct du_queue *q)
 	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELAXED);
 	__atomic_store_n(q->shared_tail, q->tail, __ATOMIC_RELEASE);	/* (A) */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);			/* (B) */
-	if (!(__atomic_load_n(q->dirty, __ATOMIC_RELAXED) & q->bit)) {
-		__atomic_fetch_or(q->dirty, q->bit, __ATOMIC_SEQ_CST);
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);		/* (C) */
-	}
 	if (__builtin_expect(du_queue_needs_kick(q), 0))
-		return ioctl(q->fd, DAT_IOC_KICK, 0);
+		return du_queue_kick(q);
+	/* The poller finds the entry by this bit. */
+	if (!(__atomic_load_n(q->dirty, __ATOMIC_RELAXED) & q->bit))
+		__atomic_fetch_or(q->dirty, q->bit, __ATOMIC_SEQ_CST);
 	return 0;
-}
-
-/* Make the driver take entries that are in the ring.  The caller needs no lock. */
-static inline void du_queue_kick(const struct du_queue *q)
-{
-	__atomic_fetch_or(q->dirty, q->bit, __ATOMIC_SEQ_CST);
-	ioctl(q->fd, DAT_IOC_KICK, 0);
 }
 
 /*

@@ -191,10 +191,10 @@ static int ep_map(struct udat_ep *ep, const struct dat_ep_create *arg)
 		return ret;
 	}
 	st = ep->status.va;
-	du_queue_init(&ep->sq, ia->file.fd, ia->doorbell.va, arg->sq_queue, arg->sq_shift, &st->sq,
+	du_queue_init(&ep->sq, &ia->file, ia->doorbell.va, arg->sq_queue, arg->sq_shift, &st->sq,
 		      udat_unlocked(ia));
 	if (!ep->srq)
-		du_queue_init(&ep->rq, ia->file.fd, ia->doorbell.va, arg->rq_queue, arg->rq_shift,
+		du_queue_init(&ep->rq, &ia->file, ia->doorbell.va, arg->rq_queue, arg->rq_shift,
 			      &st->rq, udat_unlocked(ia));
 	udat_ep_use_ring(ep, ep, &r);
 	return 0;

@@ -182,11 +182,14 @@ static void __attribute__((noinline)) evd_translate(struct udat_evd *evd,
  */
 static int evd_look(struct udat_evd *evd, uint32_t spin_us)
 {
+	const struct du_file *f = &evd->obj.ia->file;
 	struct dat_evd_poll arg = {
 		.size = sizeof(arg), .id = evd->obj.id, .spin_us = spin_us,
 	};
 
-	return !du_file_ioctl(&evd->obj.ia->file, DAT_IOC_EVD_POLL, &arg);
+	if (!spin_us && f->features & DAT_FEATURE_WORDS)
+		return !du_file_ioctl(f, DAT_IOC_EVD_LOOK, du_word(arg.id));
+	return !du_file_ioctl(f, DAT_IOC_EVD_POLL, &arg);
 }
 
 static uint32_t evd_busy_us(const struct udat_evd *evd)
@@ -367,15 +370,19 @@ static void wait_cancelled(void *arg)
 /* Sleep until the ring holds @threshold events.  Returns 0 or a negative errno. */
 static int evd_sleep(struct udat_evd *evd, uint32_t threshold, uint64_t deadline_ns)
 {
+	const struct du_file *f = &evd->obj.ia->file;
 	struct dat_evd_wait arg = {
 		.size = sizeof(arg), .id = evd->obj.id, .threshold = threshold,
 		.deadline_ns = deadline_ns,
 	};
+	int word = threshold == 1 && deadline_ns == DAT_WAIT_FOREVER &&
+		   f->features & DAT_FEATURE_WORDS;
 	int ret;
 
 	pthread_cleanup_push(wait_cancelled, evd);
 	do {
-		ret = du_file_wait(&evd->obj.ia->file, DAT_IOC_EVD_WAIT, &arg);
+		ret = word ? du_file_wait(f, DAT_IOC_EVD_SLEEP, du_word(arg.id)) :
+			     du_file_wait(f, DAT_IOC_EVD_WAIT, &arg);
 	} while (!ret && du_events_count(&evd->events) < threshold);
 	pthread_cleanup_pop(0);
 	return ret;

@@ -52,7 +52,7 @@ static DAT_RETURN srq_map(struct udat_srq *srq, const struct dat_srq_create *arg
 	if (ret)
 		return dat_err_from_errno(-ret);
 	status = srq->status.va;
-	du_queue_init(&srq->rq, ia->file.fd, ia->doorbell.va, arg->queue, arg->rq_shift, &status->rq,
+	du_queue_init(&srq->rq, &ia->file, ia->doorbell.va, arg->queue, arg->rq_shift, &status->rq,
 		      udat_unlocked(ia));
 	srq_use_ring(srq, submit, arg->rq_offset, arg->max_recv);
 	srq->reaped = srq->rq.tail;

@@ -150,7 +150,9 @@ enum {
 	DAT_NR_POLLER_SET	= 35,
 	DAT_NR_POLLER_RUN	= 36,
 	DAT_NR_EVD_POLL		= 37,
-	DAT_NR_IA_ADDR		= 38
+	DAT_NR_IA_ADDR		= 38,
+	DAT_NR_EVD_LOOK		= 39,
+	DAT_NR_EVD_SLEEP	= 40
 };
 
 #define DAT_IOC(nr)		_IO(DAT_IOC_MAGIC, DAT_NR_##nr)
@@ -159,7 +161,7 @@ enum {
  * struct dat_abi - version of the interface
  * @size: size of this structure, in bytes
  * @version: out: DAT_ABI_VERSION
- * @features: out: 0; reserved for features of later versions
+ * @features: out: bits of DAT_FEATURE_*
  * @file: out: random number of this open file, never 0.  A process that remembers the number can
  *	tell later whether its descriptor still refers to this open file, or was closed and is used
  *	again
@@ -175,6 +177,9 @@ struct dat_abi {
 };
 
 #define DAT_IOC_ABI		DAT_IOC(ABI)
+
+/* DAT_IOC_EVD_LOOK and DAT_IOC_EVD_SLEEP exist, and DAT_IOC_KICK can name a queue. */
+#define DAT_FEATURE_WORDS	(1ULL << 0)
 
 /**
  * struct dat_adapter - find the next adapter that the caller may open
@@ -562,6 +567,12 @@ struct dat_evd_wait {
 
 #define DAT_IOC_EVD_WAIT	DAT_IOC(EVD_WAIT)
 
+/*
+ * DAT_IOC_EVD_WAIT with the threshold 1 and without a deadline.  The argument is the id of the EVD,
+ * not an address.  Other bits of the argument are reserved (EOPNOTSUPP).
+ */
+#define DAT_IOC_EVD_SLEEP	DAT_IOC(EVD_SLEEP)
+
 /* Longest time for which DAT_IOC_EVD_POLL spins, in microseconds. */
 #define DAT_MAX_SPIN_US		1000000
 
@@ -595,6 +606,12 @@ struct dat_evd_poll {
 };
 
 #define DAT_IOC_EVD_POLL	DAT_IOC(EVD_POLL)
+
+/*
+ * DAT_IOC_EVD_POLL with @spin_us 0.  The argument is the id of the EVD, not an address.  Other bits
+ * of the argument are reserved (EOPNOTSUPP).
+ */
+#define DAT_IOC_EVD_LOOK	DAT_IOC(EVD_LOOK)
 
 /**
  * struct dat_evd_post - queue a software event
@@ -1233,9 +1250,10 @@ struct dat_poller_run {
 #define DAT_IOC_POLLER_RUN	DAT_IOC(POLLER_RUN)
 
 /*
- * Makes the kernel take the entries of every queue whose dirty bit is set.  DAT_IOC_KICK is the
- * only ioctl without a structure: its argument is a 32-bit number, which must be 0.  Other numbers
- * are reserved (EOPNOTSUPP).
+ * Makes the kernel take the entries of a queue.  The argument is not an address but the number of
+ * the queue plus 1, if the kernel has DAT_FEATURE_WORDS; or 0, which names every queue whose dirty
+ * bit is set.  The dirty bit of a queue that is named does not matter and stays as it is.  A number
+ * that no queue has is ignored.  Bits from 18 up are reserved (EOPNOTSUPP).
  */
 #define DAT_IOC_KICK		DAT_IOC(KICK)
 

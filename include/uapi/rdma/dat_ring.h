@@ -39,17 +39,24 @@
  *   write entry[tail & mask]
  *   submit.tail = tail + 1        (A)        n = submit.tail - head       (D)
  *   full barrier                  (B)        copy, check, post n entries
- *   if the queue's dirty bit is clear,       if a completion in flight or the
- *     set it                                   poller will pump again: leave
- *   full barrier                  (C)        status.kick_at = head + m
- *   if status.flags & NEED_KICK and          status.flags |= NEED_KICK
- *      tail has reached kick_at              full barrier                 (E)
- *     ioctl(DAT_IOC_KICK)                    if submit.tail has reached
+ *   if status.flags & NEED_KICK and          if a completion in flight or the
+ *      tail has reached kick_at                poller will pump again: leave
+ *     ioctl(DAT_IOC_KICK, queue + 1)         status.kick_at = head + m
+ *   else if the queue's dirty bit is         status.flags |= NEED_KICK
+ *      clear, set it                         full barrier                 (E)
+ *                                            if submit.tail has reached
  *                                              kick_at: again             (D)
  *
- *   kick: take the dirty words with an       (F)
- *         exchange (full barrier), then
- *         pump the queue of each set bit
+ *   kick: pump the queue
+ *   poller: take the dirty words with        (F)
+ *         an exchange (full barrier),
+ *         then pump the queue of each
+ *         set bit
+ *
+ *   Without DAT_FEATURE_WORDS, the process sets the dirty bit before the kick and calls
+ *   ioctl(DAT_IOC_KICK, 0), which does what the poller does.  Every kernel accepts this, also from
+ *   a process that sets the bit before the load of NEED_KICK, if a full barrier (C) follows the
+ *   store of the bit.
  *
  *   If nothing is in flight, the pump asks for a kick at the next entry (m = 1).  If few
  *   receives are in flight, the pump asks for a kick after several entries, so that one
@@ -59,19 +66,19 @@
  *
  *   (A) store-release: pairs with the load-acquire at (D).  If the pump sees the new tail,
  *       it also sees the entry.
- *   (B) orders the store of the tail before the loads of the dirty bit and of NEED_KICK.
+ *   (B) orders the store of the tail before the loads of NEED_KICK and of the dirty bit.
  *       If the process sees the bit set, the exchange at (F) comes later, and the kernel
  *       then sees the new tail.
  *       (B) and (E) are store-barrier-load on both sides: the process sees NEED_KICK and
  *       kicks, or the pump sees the new tail, or both.
  *   (C) orders the store of the dirty bit before the load of NEED_KICK.  If the bit was
- *       already set, (C) is not needed.  A kick finds the bit that the calling thread has
- *       set, unless another kick or the poller has taken the bit and pumps the queue.  Over
- *       iWARP the kick then waits for that thread.
+ *       already set, (C) is not needed.
+ *       A kick with the argument 0 finds the bit that the calling thread has set, unless
+ *       another kick or the poller has taken the bit and pumps the queue.  Over iWARP the kick
+ *       then waits for that thread.
+ *   (F) pairs with (B).  While the poller is awake, the pump does not set NEED_KICK (except
+ *       for receives over iWARP), so only (B) and (F) ensure that the kernel sees the new tail.
  *       Before the poller sleeps, it pumps every queue, even if no bit is set.
- *   (F) pairs with (B).  The poller makes the same exchange without a kick.  While the
- *       poller is awake, the pump does not set NEED_KICK (except for receives over iWARP),
- *       so only (B) and (F) ensure that the kernel sees the new tail.
  *   The kernel stores NEED_KICK with release after kick_at.  The process loads NEED_KICK with
  *   acquire before kick_at.
  *
