@@ -44,12 +44,12 @@
  *   request lock          ops->request_lock(), or the transport's lock of a connection; held around
  *                         event handlers of the transport, which never take ia->sem
  *   ep->lock              BH spinlock; a thread never holds two of them
+ *   evd->lock             BH spinlock; a thread never holds two of them
  *   srq->lock             BH spinlock
  *   pz->rmr_lock          BH spinlock
  *   rmr->lock             BH spinlock
  *   lmr->lock             BH spinlock
  *   round->lock           BH spinlock; a thread never holds two of them
- *   evd->lock             BH spinlock; a thread never holds two of them
  *   cno->lock             BH spinlock
  *
  * Leaves, under which no other lock of this list is taken:

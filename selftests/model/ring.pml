@@ -592,7 +592,7 @@ proctype kicker(byte me)
 }
 
 /*
- * complete_request(), dat_complete_recv(), dat_srq_complete().  The device completes every entry.
+ * complete_request(), dat_complete_recv(), dat_srq_refill().  The device completes every entry.
  * The pump must ensure that the ring is checked again.  If an entry is lost, the device or a
  * producer waits forever, which is an invalid end state.
  */

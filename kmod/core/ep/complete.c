@@ -56,7 +56,7 @@ static __always_inline struct dat_eqe dto_event(const struct dat_ep *ep, bool re
 		.type	= DAT_EV_DTO,
 		.status	= status,
 		.op	= dat_flags_op(flags),
-		.flags	= recv ? DAT_EQE_RECV : 0,
+		.flags	= !recv ? 0 : ep->srq ? DAT_EQE_RECV | DAT_EQE_SRQ : DAT_EQE_RECV,
 		.owner	= ep->obj.user_data,
 		.cookie	= cookie,
 		.len	= len,
@@ -80,8 +80,6 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 	if (!failed && flags & DAT_SQE_SUPPRESS)
 		return;
 	eqe = dto_event(ep, recv, cookie, flags, status, failed ? 0 : len);
-	if (recv && ep->srq)
-		eqe.flags |= DAT_EQE_SRQ;
 	if (!failed)
 		eqe.imm = imm;
 	/*
@@ -173,13 +171,28 @@ static void complete_request(struct dat_conn *conn, const struct dat_completion 
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
+/* Frees the queue entries of the @n oldest requests, or of the @n receives from @c on. */
+static __always_inline void queue_done(struct dat_conn *conn, const struct dat_completion *c,
+				       u32 n, bool recv)
+{
+	struct dat_queue *q = recv ? &conn->ep->rq : &conn->ep->sq;
+
+	if (recv && conn->ep->srq) {
+		dat_srq_release(conn->ep->srq, c, n);
+		return;
+	}
+	q->done += n;
+	if (!recv)
+		conn->inflight -= n;
+	dat_queue_publish(q);
+}
+
 /*
  * Reports a receive of the RQ or the SRQ.  @slot may be in use again on return.  ep->lock is held.
  */
 void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 {
 	struct dat_ep *ep = conn->ep;
-	struct dat_queue *q = &ep->rq;
 	u64 cookie = slot->cookie;
 	/*
 	 * On a solicited connection, a successful receive does not notify the consumer: a
@@ -201,13 +214,10 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 		if (!ep->sq.kernel)
 			rkey = 0;
 	}
-	if (ep->srq) {
-		dat_srq_complete(ep->srq, slot);
-	} else {
-		q->done++;
-		dat_queue_publish(q);
-	}
+	queue_done(conn, &(struct dat_completion){ .slot = slot }, 1, true);
 	dat_report_dto(ep, true, cookie, flags, status, len, rkey);
+	if (ep->srq)
+		dat_srq_refill(ep->srq);
 	if (is_failure(status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }
@@ -290,16 +300,6 @@ static __always_inline void write_event(const struct dat_ep *ep, struct dat_evd 
 	trace_dat_event(evd, eqe, evd->ring.tail + n + 1, true);
 }
 
-static __always_inline void queue_done(struct dat_conn *conn, u32 n, bool recv)
-{
-	struct dat_queue *q = recv ? &conn->ep->rq : &conn->ep->sq;
-
-	q->done += n;
-	if (!recv)
-		conn->inflight -= n;
-	dat_queue_publish(q);
-}
-
 /*
  * Takes the fast path for the completions from @c on, as many as the EVD has room for.  Returns the
  * number of these completions; 0 if @c must take the slow path.
@@ -312,7 +312,7 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 	struct dat_evd *evd = recv ? ep->recv_evd : ep->request_evd;
 	u32 n, i;
 
-	if (unlikely(!evd || ep->freed || (recv && (!conn->live || ep->srq || conn->solicited))))
+	if (unlikely(!evd || ep->freed || (recv && (!conn->live || conn->solicited))))
 		return 0;
 	n = fast_run(conn, c, end);
 	if (unlikely(!n))
@@ -327,12 +327,14 @@ static __always_inline u32 complete_run(struct dat_conn *conn, const struct dat_
 		 * Publish the free entries before the events: the consumer may post again as soon
 		 * as an event is visible.
 		 */
-		queue_done(conn, n, recv);
+		queue_done(conn, c, n, recv);
 		dat_evring_publish(&evd->ring, n);
 		evd->overflowed = false;
 		evd->sink->wake(evd);
 	}
 	spin_unlock(&evd->lock);
+	if (recv && ep->srq && n)
+		dat_srq_refill(ep->srq);
 	/* Count last: the consumer waits for the event.  ep->lock protects ep->completed. */
 	ep->completed += n;
 	dat_stat_add(ep->obj.ia, DAT_STAT_COMPLETED, n);

@@ -362,22 +362,37 @@ void dat_srq_report_low(struct dat_srq *srq)
 }
 
 /*
- * Frees the slot of a completed buffer and moves more buffers to the device.  The caller queues the
- * event for the buffer afterwards.  Context: ep->lock of the receiving EP held, softirqs disabled.
+ * Frees the slots of the @n completed buffers from @c on.  The caller queues the events for the
+ * buffers afterwards, and then calls dat_srq_refill().  Context: ep->lock of the receiving EP held,
+ * softirqs disabled; srq->lock nests in evd->lock.
  */
-void dat_srq_complete(struct dat_srq *srq, struct dat_slot *slot)
+void dat_srq_release(struct dat_srq *srq, const struct dat_completion *c, u32 n)
+{
+	u32 i;
+
+	spin_lock(&srq->lock);
+	for (i = 0; i < n; i++)
+		srq->free[srq->nfree++] = c[i].slot - srq->slots;
+	srq->q.done += n;
+	dat_queue_publish(&srq->q);
+	spin_unlock(&srq->lock);
+}
+
+/*
+ * Moves more buffers to the device after dat_srq_release(), and reports a low watermark that was
+ * reached.  Context: ep->lock of the receiving EP held, no evd->lock held, softirqs disabled.
+ */
+void dat_srq_refill(struct dat_srq *srq)
 {
 	bool low;
 	u64 bad;
 
-	spin_lock_bh(&srq->lock);
-	srq->free[srq->nfree++] = slot - srq->slots;
-	srq->q.done++;
+	spin_lock(&srq->lock);
 	low = srq_is_low(srq);
 	bad = srq->q.bad;
 	srq_pump(srq, false);
 	bad = srq->q.bad - bad;
-	spin_unlock_bh(&srq->lock);
+	spin_unlock(&srq->lock);
 	if (bad)
 		dat_srq_report_bad(srq);
 	if (low)
