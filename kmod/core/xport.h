@@ -227,7 +227,7 @@ struct dat_handshake {
  *	the number of requests in the chain before that request; only with DAT_QUIRK_UNORDERED;
  *	ep->lock held
  * @post_send: post a chain of requests; ep->lock held
- * @post_recv: post a receive; ep->lock held
+ * @post_recv: post a chain of receives; ep->lock held
  * @take: poll for completions, report them with dat_complete(), call dat_conn_completed(), and
  *	return the number of completions; more may be left; ep->lock held
  * @take_unsolicited: poll for receives of a solicited connection, report the receives and return
@@ -288,7 +288,8 @@ struct dat_xport_ops {
 	bool (*send_waits)(struct dat_conn *conn, unsigned int n);
 	int  (*post_send)(struct dat_conn *conn, struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad);
-	int  (*post_recv)(struct dat_conn *conn, const struct ib_recv_wr *wr);
+	int  (*post_recv)(struct dat_conn *conn, const struct ib_recv_wr *wr,
+			  const struct ib_recv_wr **bad);
 	int  (*take)(struct dat_conn *conn);
 	int  (*take_unsolicited)(struct dat_conn *conn);
 	void (*rearm)(struct dat_conn *conn);

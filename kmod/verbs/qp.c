@@ -545,9 +545,10 @@ int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct i
 	return ib_post_send(to_verbs_conn(conn)->qp, wr, bad);
 }
 
-int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr)
+int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr,
+		    const struct ib_recv_wr **bad)
 {
 	lockdep_assert_held(&conn->ep->lock);
 
-	return ib_post_recv(to_verbs_conn(conn)->qp, wr, NULL);
+	return ib_post_recv(to_verbs_conn(conn)->qp, wr, bad);
 }

@@ -270,7 +270,8 @@ void verbs_conn_exit(struct dat_conn *conn);
 void verbs_path(struct dat_conn *conn, struct dat_path *path);
 int verbs_allow_peer(struct dat_conn *conn, bool write);
 int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_send_wr **bad);
-int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr);
+int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr,
+		    const struct ib_recv_wr **bad);
 
 /* cq.c */
 int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);

@@ -403,48 +403,99 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 	sq_resume_if_drained(conn);
 }
 
-/*
- * Posts the receive in conn->recv_wr[0].  @ret: errno if the receive could not be built, else 0.
- * Returns 1 after a success, or an errno; the connection is then closing.
- */
-static int rq_post(struct dat_conn *conn, struct dat_slot *slot, int ret)
+/* Stores what the event for the receive will need, and sets wr_cqe and next of the WR. */
+static void rq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib_recv_wr *wr)
 {
-	struct ib_recv_wr *wr = &conn->recv_wr[0];
-
 	slot->cookie = conn->ep->wr.cookie;
 	slot->flags = conn->ep->wr.flags;
 	wr->wr_cqe = &slot->cqe;
 	wr->next = NULL;
-	if (!ret)
-		ret = conn->dev->ops->post_recv(conn, wr);
-	if (unlikely(ret)) {
-		queue_fail(&conn->ep->rq, &conn->rq_failed, slot->cookie, slot->flags, ret);
-		dat_conn_fail(conn, DAT_EV_BROKEN);
-		return ret;
-	}
 	trace_dat_post(&conn->ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, wr->num_sge);
-	return 1;
 }
 
-/* Posts the next receive of the ring.  Returns 1 if posted; 0 if the ring is empty; or an errno. */
-static int rq_next(struct dat_conn *conn)
+static void rq_refuse(struct dat_conn *conn, u64 cookie, u8 flags, int err)
+{
+	queue_fail(&conn->ep->rq, &conn->rq_failed, cookie, flags, err);
+	dat_conn_fail(conn, DAT_EV_BROKEN);
+}
+
+/*
+ * Builds WR @n of a chain from the next receive.  Returns 1 after a success; 0 if the ring is empty;
+ * or an errno, where -EOVERFLOW means that the producer's index is out of range.
+ */
+static int rq_next(struct dat_conn *conn, unsigned int n)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
+	struct ib_recv_wr *wr = &conn->recv_wr[n];
 	struct dat_slot *slot;
 	int ret;
 
 	ret = q->ops->fetch(q, &ep->wr);
-	if (!ret)
-		return 0;
-	if (ret == -EOVERFLOW) {
-		dat_queue_break(ep, q);
+	if (!ret || ret == -EOVERFLOW)
 		return ret;
-	}
 	slot = queue_slot(q, conn->rq_slots);
 	if (ret > 0)
-		ret = dat_wr_build_recv(conn, &conn->recv_wr[0], conn->sge, &slot->len);
-	return rq_post(conn, slot, ret);
+		ret = dat_wr_build_recv(conn, wr, conn->sge + n * ep->attr.max_recv_iov,
+					&slot->len);
+	if (ret < 0)
+		return ret;
+	rq_fill_slot(conn, slot, wr);
+	if (n)
+		conn->recv_wr[n - 1].next = wr;
+	return 1;
+}
+
+/*
+ * Posts the chain in conn->recv_wr.  If the device refuses a receive, reports that receive as
+ * failed, puts the later ones back into the ring, where the teardown flushes them, and returns
+ * false.
+ */
+static bool rq_post(struct dat_conn *conn)
+{
+	const struct ib_recv_wr *bad = NULL;
+	struct dat_slot *slot;
+	int ret = conn->dev->ops->post_recv(conn, &conn->recv_wr[0], &bad);
+
+	if (likely(!ret))
+		return true;
+	bad = bad ?: &conn->recv_wr[0];
+	slot = container_of(bad->wr_cqe, struct dat_slot, cqe);
+	while ((bad = bad->next))
+		conn->ep->rq.head--;
+	rq_refuse(conn, slot->cookie, slot->flags, ret);
+	return false;
+}
+
+/*
+ * Posts at most @most receives as one chain, and then ends the connection if the receive after them
+ * is invalid.  Returns true if the ring may have more.
+ */
+static bool rq_chain(struct dat_conn *conn, u32 most)
+{
+	struct dat_ep *ep = conn->ep;
+	struct dat_queue *q = &ep->rq;
+	int ret = 1;
+	u32 n = 0;
+
+	most = min_t(u32, most, DAT_BATCH);
+	while (n < most && queue_has_room(q)) {
+		ret = rq_next(conn, n);
+		if (ret <= 0)
+			break;
+		n++;
+	}
+	if (n && !rq_post(conn)) {
+		/* The invalid receive goes back into the ring as well. */
+		if (ret < 0 && ret != -EOVERFLOW)
+			q->head--;
+		return false;
+	}
+	if (ret == -EOVERFLOW)
+		dat_queue_break(ep, q);
+	else if (ret < 0)
+		rq_refuse(conn, ep->wr.cookie, ep->wr.flags, ret);
+	return n == DAT_BATCH;
 }
 
 /*
@@ -467,7 +518,7 @@ bool dat_queue_pump_rq(struct dat_conn *conn)
 	if (ep->srq)
 		return false;
 	while (!dat_conn_is_closing(conn) && !q->broken) {
-		while (q->head != end && queue_has_room(q) && rq_next(conn) > 0)
+		while (q->head != end && rq_chain(conn, end - q->head))
 			;
 		if (q->broken || dat_conn_is_closing(conn))
 			break;
@@ -674,7 +725,8 @@ int dat_queue_post_recv(struct dat_ep *ep, u64 limit)
 		slot = queue_slot(q, conn->rq_slots);
 		slot->len = wr->len;
 		dat_wr_fill_recv(&conn->recv_wr[0], ep->sge, n);
-		rq_post(conn, slot, 0);
+		rq_fill_slot(conn, slot, &conn->recv_wr[0]);
+		rq_post(conn);
 		dat_queue_count_posts(q, DAT_STAT_RECEIVES, 1);
 		return 0;
 	}
