@@ -59,8 +59,9 @@ static bool krq_put(struct dat_queue *q, const struct dat_wr *wr)
 static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
 {
 	const struct dat_sqe *sqe = kring_entry(q, q->head);
+	u32 n = *q->ring.tail - q->head;
 
-	if (*q->ring.tail == q->head)
+	if (!n)
 		return 0;
 	q->head++;
 	wr->cookie = sqe->cookie;
@@ -73,14 +74,15 @@ static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	if (wr->num_sge > q->ring.max_sge)
 		return -EBADMSG;
 	memcpy(wr->sge, sqe + 1, wr->num_sge * sizeof(wr->sge[0]));
-	return 1;
+	return n;
 }
 
 static int krq_fetch(struct dat_queue *q, struct dat_wr *wr)
 {
 	const struct dat_rqe *rqe = kring_entry(q, q->head);
+	u32 n = *q->ring.tail - q->head;
 
-	if (*q->ring.tail == q->head)
+	if (!n)
 		return 0;
 	q->head++;
 	wr->cookie = rqe->cookie;
@@ -90,7 +92,7 @@ static int krq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	if (wr->num_sge > q->ring.max_sge)
 		return -EBADMSG;
 	memcpy(wr->sge, rqe + 1, wr->num_sge * sizeof(wr->sge[0]));
-	return 1;
+	return n;
 }
 
 static u32 kring_pending(const struct dat_queue *q)

@@ -46,16 +46,14 @@ static u32 ring_pending(const struct dat_queue *q)
 }
 
 /*
- * Returns 1 if the ring has an entry at q->head, 0 if the ring is empty, or -EOVERFLOW if the tail
- * that the process wrote is out of range.
+ * Returns the number of entries from q->head on, or -EOVERFLOW if the tail that the process wrote is
+ * out of range.
  */
 static int ring_peek(struct dat_queue *q)
 {
 	u32 n = smp_load_acquire(q->ring.tail) - q->head;	/* (D) */
 
-	if (!n)
-		return 0;
-	return n <= q->entries ? 1 : -EOVERFLOW;
+	return n <= q->entries ? n : -EOVERFLOW;
 }
 
 static const void *ring_entry(struct dat_queue *q)
@@ -94,7 +92,7 @@ static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	    sqe.opcode == DAT_OP_INVALID || sqe.opcode >= DAT_OP_LAST)
 		return -EBADMSG;
 	ring_copy_sge(wr, entry + 1);
-	return 1;
+	return ret;
 }
 
 static int rq_fetch(struct dat_queue *q, struct dat_wr *wr)
@@ -116,7 +114,7 @@ static int rq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	    rqe.rsvd2)
 		return -EBADMSG;
 	ring_copy_sge(wr, entry + 1);
-	return 1;
+	return ret;
 }
 
 static void ring_publish(struct dat_queue *q)

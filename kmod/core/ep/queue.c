@@ -202,8 +202,8 @@ static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib
 }
 
 /*
- * Builds WR @n of a chain from the next request.  Returns 1 after a success; 0 if there is no
- * request or the queue has stopped; or an errno.
+ * Builds WR @n of a chain from the next request.  Returns the number of requests that the ring held,
+ * including this one; 0 if there is no request or the queue has stopped; or an errno.
  */
 static int sq_next(struct dat_conn *conn, unsigned int n)
 {
@@ -211,15 +211,16 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 	struct dat_queue *q = &ep->sq;
 	struct ib_sge *sge = conn->sge + n * ep->attr.max_request_iov;
 	struct dat_slot *slot;
-	int ret;
+	int held, ret;
 
-	ret = q->ops->fetch(q, &ep->wr);
-	if (!ret)
+	held = q->ops->fetch(q, &ep->wr);
+	if (!held)
 		return 0;
-	if (ret == -EOVERFLOW) {
+	if (held == -EOVERFLOW) {
 		dat_queue_break(ep, q);
-		return ret;
+		return held;
 	}
+	ret = held;
 	if (ret > 0 && sq_must_wait(conn, n)) {
 		q->head--;
 		return 0;
@@ -247,7 +248,7 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 		slot->lmr = dat_fmr_find(ep->obj.ia, &ep->wr);
 	if (n)
 		conn->send_wr[n - 1].wr.next = &conn->send_wr[n].wr;
-	return 1;
+	return held;
 }
 
 /*
@@ -330,10 +331,16 @@ static bool sq_chain(struct dat_conn *conn)
 {
 	const struct ib_send_wr *bad = NULL;
 	struct dat_queue *q = &conn->ep->sq;
+	int held = 0;
 	u32 n = 0;
 
-	while (n < DAT_BATCH && queue_has_room(q) && sq_next(conn, n) > 0)
+	/* The ring is empty after its last entry, so do not look at the ring again. */
+	while (n < DAT_BATCH && queue_has_room(q) && held != 1) {
+		held = sq_next(conn, n);
+		if (held <= 0)
+			break;
 		n++;
+	}
 	if (n) {
 		sq_moderate(conn, n);
 		conn->inflight += n;
@@ -420,8 +427,8 @@ static void rq_refuse(struct dat_conn *conn, u64 cookie, u8 flags, int err)
 }
 
 /*
- * Builds WR @n of a chain from the next receive.  Returns 1 after a success; 0 if the ring is empty;
- * or an errno, where -EOVERFLOW means that the producer's index is out of range.
+ * Builds WR @n of a chain from the next receive.  Returns the number of receives that the ring held,
+ * including this one; or an errno, where -EOVERFLOW means that the producer's index is out of range.
  */
 static int rq_next(struct dat_conn *conn, unsigned int n)
 {
@@ -429,12 +436,13 @@ static int rq_next(struct dat_conn *conn, unsigned int n)
 	struct dat_queue *q = &ep->rq;
 	struct ib_recv_wr *wr = &conn->recv_wr[n];
 	struct dat_slot *slot;
-	int ret;
+	int held, ret;
 
-	ret = q->ops->fetch(q, &ep->wr);
-	if (!ret || ret == -EOVERFLOW)
-		return ret;
+	held = q->ops->fetch(q, &ep->wr);
+	if (!held || held == -EOVERFLOW)
+		return held;
 	slot = queue_slot(q, conn->rq_slots);
+	ret = held;
 	if (ret > 0)
 		ret = dat_wr_build_recv(conn, wr, conn->sge + n * ep->attr.max_recv_iov,
 					&slot->len);
@@ -443,7 +451,7 @@ static int rq_next(struct dat_conn *conn, unsigned int n)
 	rq_fill_slot(conn, slot, wr);
 	if (n)
 		conn->recv_wr[n - 1].next = wr;
-	return 1;
+	return held;
 }
 
 /*
@@ -475,11 +483,11 @@ static bool rq_chain(struct dat_conn *conn, u32 most)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->rq;
-	int ret = 1;
+	int ret = 0;
 	u32 n = 0;
 
 	most = min_t(u32, most, DAT_BATCH);
-	while (n < most && queue_has_room(q)) {
+	while (n < most && queue_has_room(q) && ret != 1) {
 		ret = rq_next(conn, n);
 		if (ret <= 0)
 			break;

@@ -200,12 +200,13 @@ static bool srq_take(struct dat_srq *srq, bool poster)
 {
 	struct dat_queue *q = &srq->q;
 	u32 start = q->head, i;
+	int held = 0, ret;
 	bool good = true;
-	int ret;
 
 	lockdep_assert_held(&srq->lock);
 	for (i = 0; i < DAT_SLICE && good && srq->nfree && srq->live && !q->broken; i++) {
-		ret = q->ops->fetch(q, &srq->wr);
+		held = held == 1 ? 0 : q->ops->fetch(q, &srq->wr);
+		ret = held;
 		if (!ret)
 			break;
 		if (ret == -EOVERFLOW) {
