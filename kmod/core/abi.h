@@ -16,9 +16,9 @@
  */
 #define DAT_QUEUES_DEFAULT	32768
 #define DAT_QUEUES_LIMIT	196608
-#define DAT_KICK_BITS		18	/* bits of the argument of DAT_IOC_KICK; others are reserved */
-static_assert(DAT_QUEUES_LIMIT < 1 << DAT_KICK_BITS);
+static_assert(DAT_QUEUES_LIMIT < DAT_KICK_REPORT);
 
+#define DAT_FEATURES_ALL	(DAT_FEATURE_WORDS | DAT_FEATURE_SILENT)
 #define DAT_NR_LAST		(DAT_NR_EVD_SLEEP + 1)
 #define DAT_OBJ_LAST		(DAT_OBJ_RMR + 1)
 #define DAT_OP_LAST		(DAT_OP_RMR_BIND + 1)

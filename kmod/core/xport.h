@@ -42,6 +42,8 @@ union dat_send_wr;
  * @DAT_QUIRK_NO_SOLICITED: a CQ that is armed for solicited messages never notifies
  * @DAT_QUIRK_OPEN_INVALIDATE: a send with invalidate ends any registration that was made by work
  *	request, also one of another protection domain
+ * @DAT_QUIRK_FLUSH_ALL: the driver flushes in software, and then also completes, as flushed,
+ *	unsignalled requests that have succeeded; or this is unknown
  * @DAT_QUIRK_OPEN_ACCESS: DAT_EP_PEER_WAITS has no effect, because the device ignores the access
  *	flags of a QP, or cannot change the flags of a connected QP
  * @DAT_QUIRK_RELAXED: writes through the key of a registration that was made by work request, or
@@ -60,6 +62,7 @@ enum dat_quirk {
 	DAT_QUIRK_OPEN_INVALIDATE = BIT(9),
 	DAT_QUIRK_OPEN_ACCESS	= BIT(10),
 	DAT_QUIRK_RELAXED	= BIT(11),
+	DAT_QUIRK_FLUSH_ALL	= BIT(12),
 };
 
 #define DAT_FW_SIZE	32
@@ -227,6 +230,8 @@ struct dat_handshake {
  *	the number of requests in the chain before that request; only with DAT_QUIRK_UNORDERED;
  *	ep->lock held
  * @post_send: post a chain of requests; ep->lock held
+ * @mark: post a marker to the SQ, which is executed after all earlier requests; call
+ *	dat_queue_mark_done() when it has completed; one marker at a time; ep->lock held
  * @post_recv: post a chain of receives; ep->lock held
  * @take: poll for completions, report them with dat_complete(), call dat_conn_completed(), and
  *	return the number of completions; more may be left; ep->lock held
@@ -288,6 +293,7 @@ struct dat_xport_ops {
 	bool (*send_waits)(struct dat_conn *conn, unsigned int n);
 	int  (*post_send)(struct dat_conn *conn, struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad);
+	int  (*mark)(struct dat_conn *conn);
 	int  (*post_recv)(struct dat_conn *conn, const struct ib_recv_wr *wr,
 			  const struct ib_recv_wr **bad);
 	int  (*take)(struct dat_conn *conn);

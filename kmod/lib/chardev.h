@@ -84,6 +84,7 @@ struct dat_ioctl_op {
  * @magic: magic number of the device's ioctls
  * @ioctls: table of ioctls, by number
  * @nr_ioctls: number of entries of @ioctls
+ * @features: bits of DAT_FEATURE_* that DAT_IOC_ABI announces
  * @file_size: size of the device's structure for an open file, which begins with struct dat_devfile
  * @tells_strangers: flag: @run refuses a process with another address space than the opener's, and
  *	reports the refusal in the argument of the ioctl.  If the flag is not set, the dispatcher
@@ -101,6 +102,7 @@ struct dat_chardev_ops {
 	unsigned int			magic;
 	const struct dat_ioctl_op	*ioctls;
 	unsigned int			nr_ioctls;
+	u64				features;
 	size_t				file_size;
 	bool				tells_strangers;
 	const struct dat_poller_ops	*poller;

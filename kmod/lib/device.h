@@ -16,7 +16,6 @@
 #include <linux/uidgid.h>
 #include <rdma/dat_ioctl.h>
 
-#define DAT_FEATURES_ALL	DAT_FEATURE_WORDS
 #define DAT_ARG_LIMIT	4096	/* maximum bytes of an ioctl argument, or of an array entry */
 
 /*
@@ -43,7 +42,7 @@ static inline u64 dat_file_number(void)
 }
 
 /* ioctl.c */
-long dat_ioctl_abi(u64 number, void __user *ubuf);
+long dat_ioctl_abi(u64 number, u64 features, void __user *ubuf);
 
 /*
  * Checks the size that a process states for the entries of its array.  @min_size: size of an entry

@@ -117,8 +117,8 @@ static int ioctl_struct(struct dat_devfile *file, const struct dat_ioctl_op *op,
 	return ioctl_call(&ucmd, op, run);
 }
 
-/* Performs DAT_IOC_ABI on the open file that has the number @number. */
-long dat_ioctl_abi(u64 number, void __user *ubuf)
+/* Performs DAT_IOC_ABI.  @number: number of the open file; @features: bits of DAT_FEATURE_*. */
+long dat_ioctl_abi(u64 number, u64 features, void __user *ubuf)
 {
 	static const struct dat_ioctl_op op = {
 		DAT_IOCTL_ARG(abi), DAT_IOCTL_VERSION_1(abi, features),
@@ -132,7 +132,7 @@ long dat_ioctl_abi(u64 number, void __user *ubuf)
 		return ret;
 	size = min_t(u32, arg.size, sizeof(arg));
 	arg.version = DAT_ABI_VERSION;
-	arg.features = DAT_FEATURES_ALL;
+	arg.features = features;
 	arg.file = number;
 	return copy_to_user(ubuf, &arg, size) ? -EFAULT : 0;
 }
@@ -146,7 +146,7 @@ static long ioctl_dispatch(struct file *filp, unsigned int cmd, unsigned long ar
 	const struct dat_ioctl_op *op;
 
 	if (cmd == DAT_IOC_ABI)
-		return dat_ioctl_abi(file->number, ubuf);
+		return dat_ioctl_abi(file->number, dev->features, ubuf);
 	if (!dat_devfile_is_mine(file) && !dev->tells_strangers)
 		return -EPERM;
 	op = ioctl_find(dev->ioctls, dev->nr_ioctls, dev->magic, cmd);

@@ -188,7 +188,7 @@ static long event_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct rsm_obj *obj = file->private_data;
 
-	return cmd == DAT_IOC_ABI ? dat_ioctl_abi(obj->number, (void __user *)arg) : -ENOTTY;
+	return cmd == DAT_IOC_ABI ? dat_ioctl_abi(obj->number, 0, (void __user *)arg) : -ENOTTY;
 }
 
 static const struct file_operations event_fops = {

@@ -97,6 +97,7 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 		doorbell_free(doorbell);
 		return PTR_ERR(ia);
 	}
+	ia->silent = arg->features & DAT_FEATURE_SILENT;
 	arg->doorbell_offset = dat_mmap_place(0, DAT_MAP_DOORBELL);
 	arg->doorbell_size = dat_mmap_size(doorbell);
 	arg->max_queues = dat_doorbell_bits(doorbell);

@@ -209,10 +209,15 @@ void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj)
 	mutex_unlock(&file->lock);
 }
 
-static void file_kick_one(struct dat_file *file, u32 bell)
+/*
+ * Processes a queue.  @report: also find out which requests have completed; then fails with
+ * -EOPNOTSUPP if the queue is no send queue.
+ */
+static int file_kick_one(struct dat_file *file, u32 bell, bool report)
 {
 	struct dat_obj *obj;
 	void *entry;
+	int ret = 0;
 
 	rcu_read_lock();
 	entry = xa_load(&file->bells, bell);
@@ -221,7 +226,7 @@ static void file_kick_one(struct dat_file *file, u32 bell)
 		obj = NULL;
 	rcu_read_unlock();
 	if (!obj)
-		return;
+		return 0;
 
 	trace_dat_kick(obj, bell);
 	if (obj->type == DAT_OBJ_SRQ)
@@ -230,7 +235,12 @@ static void file_kick_one(struct dat_file *file, u32 bell)
 		dat_queue_kick(to_dat_ep(obj), &to_dat_ep(obj)->rq);
 	else
 		dat_queue_kick(to_dat_ep(obj), &to_dat_ep(obj)->sq);
+	if (report && (obj->type == DAT_OBJ_SRQ || xa_pointer_tag(entry) == BELL_RQ))
+		ret = -EOPNOTSUPP;
+	else if (report)
+		dat_queue_report(to_dat_ep(obj));
 	dat_obj_put(obj);
+	return ret;
 }
 
 static void file_kick_rung(struct dat_file *file)
@@ -241,7 +251,7 @@ static void file_kick_rung(struct dat_file *file)
 
 	for (i = 0; i < words; i++) {
 		for (bits = dat_doorbell_take(&file->doorbell, i); bits; bits &= bits - 1) {
-			file_kick_one(file, i * 32 + __ffs(bits));
+			file_kick_one(file, i * 32 + __ffs(bits), false);
 			/* A kick may have processed a full ring, which takes long. */
 			cond_resched_tasks_rcu_qs();
 		}
@@ -265,16 +275,18 @@ void dat_file_kick(struct dat_file *file)
 }
 
 /*
- * Performs DAT_IOC_KICK.  @arg: number of a queue plus 1; 0: every queue whose doorbell bit is set.
- * A number that no queue has is ignored, as a doorbell bit of no queue is.  May sleep.
+ * Performs DAT_IOC_KICK.  @arg: number of a queue plus 1, and DAT_KICK_REPORT; or 0: every queue
+ * whose doorbell bit is set.  A number that no queue has is ignored, as a doorbell bit of no queue
+ * is.  May sleep.
  */
 int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
 {
 	struct dat_file *file = to_dat_file(devfile);
+	unsigned long bell = arg & (DAT_KICK_REPORT - 1);
 	struct dat_ia *ia = dat_file_ia(file);
 	int ret;
 
-	if (arg >> DAT_KICK_BITS)
+	if (arg > (bell | DAT_KICK_REPORT) || (arg && !bell))
 		return -EOPNOTSUPP;
 	if (!ia)
 		return -EINVAL;
@@ -283,12 +295,12 @@ int dat_file_ioctl_kick(struct dat_devfile *devfile, unsigned long arg)
 	if (ret)
 		return ret;
 	dat_poller_unpark(&devfile->poller);
-	if (arg)
-		file_kick_one(file, arg - 1);
+	if (bell)
+		ret = file_kick_one(file, bell - 1, arg & DAT_KICK_REPORT);
 	else
 		dat_file_kick(file);
 	dat_ia_unlock(ia);
-	return 0;
+	return ret;
 }
 
 /* Processes every queue, whether or not the doorbell bit of the queue is set.  May sleep. */
@@ -298,7 +310,7 @@ void dat_file_kick_all(struct dat_file *file)
 	void *entry;
 
 	xa_for_each(&file->bells, bell, entry) {
-		file_kick_one(file, bell);
+		file_kick_one(file, bell, false);
 		cond_resched_tasks_rcu_qs();
 	}
 }
@@ -324,6 +336,7 @@ static const struct dat_chardev_ops file_dev_ops = {
 	.magic		= DAT_IOC_MAGIC,
 	.ioctls		= dat_user_ioctls,
 	.nr_ioctls	= DAT_NR_LAST,
+	.features	= DAT_FEATURES_ALL,
 	.file_size	= sizeof(struct dat_file),
 	.poller		= &dat_file_poller_ops,
 	.open		= file_open,

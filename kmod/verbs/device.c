@@ -81,6 +81,7 @@ static const struct dat_xport_ops verbs_ops = {
 	.bind_start	= verbs_bind_start,
 	.send_waits	= verbs_send_waits,
 	.post_send	= verbs_post_send,
+	.mark		= verbs_mark,
 	.post_recv	= verbs_post_recv,
 	.take		= verbs_take,
 	.take_unsolicited = verbs_recv_take,

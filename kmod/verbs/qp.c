@@ -160,20 +160,19 @@ static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
 }
 
 /*
- * Returns the number of work requests that the SQ must hold, including the marker that a drain
- * posts.
+ * Returns the number of work requests that the SQ must hold, including the markers.
  *
- * A device rounds the number up to a power of two.  For a ring with more than DAT_BATCH entries, an
- * additional entry for the marker would double the SQ or exceed the limit of the device.  So the SQ
- * of such a ring has no additional entry: while the ring is full, the last request waits until the
- * first request completes.
+ * A device rounds the number up to a power of two.  For a ring with more than DAT_BATCH entries,
+ * additional entries for the markers would double the SQ or exceed the limit of the device.  So the
+ * SQ of such a ring has no additional entries: while the ring is full, the last requests wait until
+ * the first requests complete.
  */
 static u32 sq_size(const struct dat_conn *conn, u32 recvs)
 {
 	const struct ib_device_attr *attrs = &verbs_device(conn->dev)->attrs;
 	u32 entries = conn->ep->sq.entries;
 
-	return min3(entries > DAT_BATCH ? entries : entries + 1,
+	return min3(entries > DAT_BATCH ? entries : entries + DAT_SQ_MARKERS,
 		    (u32)attrs->max_qp_wr, attrs->max_cqe - recvs);
 }
 
@@ -217,8 +216,8 @@ int verbs_make_qp(struct dat_conn *conn)
 		verbs_cq_destroy(vc);
 		return ret;
 	}
-	/* Reserve an entry of the SQ for the marker that a drain posts. */
-	dat_conn_set_windows(conn, sq - 1);
+	/* Reserve the entries of the SQ for the markers. */
+	dat_conn_set_windows(conn, sq - DAT_SQ_MARKERS);
 	/* error_work() ignores an error that a CQ has reported while there was no QP. */
 	if (READ_ONCE(vc->cq_failed))
 		queue_work(dat_wq, &vc->error_work);
@@ -333,6 +332,8 @@ static void drain_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct verbs_conn *vc = cq->cq_context;
 
 	vc->sq_drained = true;
+	/* A CQ that has failed may have lost the completion of a request that was flushed. */
+	vc->conn.drained = !READ_ONCE(vc->cq_failed);
 	if (vc->draining)
 		dat_conn_resume_close(&vc->conn);
 }
@@ -543,6 +544,37 @@ int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct i
 	if (unlikely(conn->unordered))
 		verbs_order_sends(wr);
 	return ib_post_send(to_verbs_conn(conn)->qp, wr, bad);
+}
+
+/* Handles the completion of a marker.  Context: in verbs_poll(), ep->lock held. */
+static void mark_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct verbs_conn *vc = cq->cq_context;
+	u8 status = DAT_ST_TRANSPORT;
+
+	if (wc->status == IB_WC_SUCCESS)
+		status = DAT_ST_SUCCESS;
+	else if (wc->status == IB_WC_WR_FLUSH_ERR)
+		status = DAT_ST_FLUSHED;
+	dat_queue_mark_done(&vc->conn, status);
+}
+
+/*
+ * Posts a write of 0 bytes, which the peer's device completes without the peer's program.  The SQ
+ * has room, because verbs_make_qp() has reserved an entry.
+ */
+int verbs_mark(struct dat_conn *conn)
+{
+	struct verbs_conn *vc = to_verbs_conn(conn);
+	struct ib_rdma_wr marker = {
+		.wr.opcode	= IB_WR_RDMA_WRITE,
+		.wr.send_flags	= IB_SEND_SIGNALED,
+		.wr.wr_cqe	= &vc->mark_cqe,
+	};
+
+	lockdep_assert_held(&conn->ep->lock);
+	vc->mark_cqe.done = mark_done;
+	return ib_post_send(vc->qp, &marker.wr, NULL);
 }
 
 int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr,

@@ -37,21 +37,25 @@ static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_MLX5,	VERBS_REG_DIRECT,
 				DAT_QUIRK_REG_PAGES | DAT_QUIRK_RELAXED },
 	{ RDMA_DRIVER_CXGB4,	VERBS_REG_DIRECT,
-				DAT_QUIRK_REG_PAGES | CXGB4_QUIRKS_BEFORE_6_12 },
+				DAT_QUIRK_REG_PAGES | DAT_QUIRK_FLUSH_ALL |
+				CXGB4_QUIRKS_BEFORE_6_12 },
 	{ RDMA_DRIVER_BNXT_RE,	VERBS_REG_DIRECT,
-				DAT_QUIRK_REG_PAGES | BNXT_RE_QUIRKS_BEFORE_7_3 },
+				DAT_QUIRK_REG_PAGES | DAT_QUIRK_FLUSH_ALL |
+				BNXT_RE_QUIRKS_BEFORE_7_3 },
 	{ RDMA_DRIVER_OCRDMA,	VERBS_REG_DIRECT,
-				DAT_QUIRK_REG_PAGES | DAT_QUIRK_OPEN_ACCESS },
-	{ RDMA_DRIVER_VMW_PVRDMA, VERBS_REG_DIRECT },
+				DAT_QUIRK_REG_PAGES | DAT_QUIRK_FLUSH_ALL |
+				DAT_QUIRK_OPEN_ACCESS },
+	{ RDMA_DRIVER_VMW_PVRDMA, VERBS_REG_DIRECT,	DAT_QUIRK_FLUSH_ALL },
 	{ RDMA_DRIVER_QEDR,	VERBS_REG_DIRECT,
-				DAT_QUIRK_REG_PAGES | DAT_QUIRK_NO_LAST_WQE },
-	{ RDMA_DRIVER_HFI1,	VERBS_REG_DIRECT },
-	{ RDMA_DRIVER_QIB,	VERBS_REG_DIRECT },
-	{ RDMA_DRIVER_ERDMA,	VERBS_REG_DIRECT },
-	{ RDMA_DRIVER_HNS,	VERBS_REG_UDATA },
+				DAT_QUIRK_REG_PAGES | DAT_QUIRK_NO_LAST_WQE |
+				DAT_QUIRK_FLUSH_ALL },
+	{ RDMA_DRIVER_HFI1,	VERBS_REG_DIRECT,	DAT_QUIRK_FLUSH_ALL },
+	{ RDMA_DRIVER_QIB,	VERBS_REG_DIRECT,	DAT_QUIRK_FLUSH_ALL },
+	{ RDMA_DRIVER_ERDMA,	VERBS_REG_DIRECT,	DAT_QUIRK_FLUSH_ALL },
+	{ RDMA_DRIVER_HNS,	VERBS_REG_UDATA,	DAT_QUIRK_FLUSH_ALL },
 	{ RDMA_DRIVER_IRDMA,	VERBS_REG_REQUEST,
 				DAT_QUIRK_REG_PAGES | DAT_QUIRK_NO_LAST_WQE |
-				DAT_QUIRK_OPEN_ACCESS },
+				DAT_QUIRK_FLUSH_ALL | DAT_QUIRK_OPEN_ACCESS },
 };
 
 /*
@@ -59,10 +63,11 @@ static const struct verbs_driver drivers[] = {
  * may read a udata that a kernel consumer does not have, or map other memory.  A registration by
  * work request is safe, because the work request is an interface for kernel consumers.  Whether
  * such a driver enforces the access flags of a QP is unknown, so assume that it does not.  Assume
- * also that writes become visible out of order.
+ * also that writes become visible out of order, and that a flush completes every request.
  */
 static const struct verbs_driver unknown_driver = {
-	.reg = VERBS_REG_REQUEST, .quirks = DAT_QUIRK_OPEN_ACCESS | DAT_QUIRK_RELAXED,
+	.reg = VERBS_REG_REQUEST,
+	.quirks = DAT_QUIRK_OPEN_ACCESS | DAT_QUIRK_RELAXED | DAT_QUIRK_FLUSH_ALL,
 };
 
 static int force_reg = -1;

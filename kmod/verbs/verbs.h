@@ -115,6 +115,7 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  *	marker; protected by ep->lock
  * @draining: flag: the teardown waits for the drain's marker; protected by ep->lock
  * @drain_cqe: CQE of the drain's marker
+ * @mark_cqe: CQE of the marker of verbs_mark()
  * @bind_cqe: CQE of the work request that registers the binding of conn.bind
  * @stuck: QP that the driver could not destroy, or NULL
  * @stuck_entry: entry in the device's list of such connections
@@ -148,6 +149,7 @@ struct verbs_conn {
 	bool			sq_drained;
 	bool			draining;
 	struct ib_cqe		drain_cqe;
+	struct ib_cqe		mark_cqe;
 	struct ib_cqe		bind_cqe;
 	struct ib_qp		*stuck;
 	struct list_head	stuck_entry;
@@ -270,6 +272,7 @@ void verbs_conn_exit(struct dat_conn *conn);
 void verbs_path(struct dat_conn *conn, struct dat_path *path);
 int verbs_allow_peer(struct dat_conn *conn, bool write);
 int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_send_wr **bad);
+int verbs_mark(struct dat_conn *conn);
 int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad);
 

@@ -64,6 +64,8 @@ int t_open(struct t_file *f)
 	return t_open_at(f, NULL);
 }
 
+uint64_t t_features;
+
 int t_open_at(struct t_file *f, const char *at)
 {
 	struct dat_adapter adapter = { .size = sizeof(adapter) };
@@ -79,6 +81,7 @@ int t_open_at(struct t_file *f, const char *at)
 		return ret;
 	snprintf((char *)open_arg.name, sizeof(open_arg.name), "%.32s%s%s", (char *)adapter.name,
 		 at ? "@" : "", at ?: "");
+	open_arg.features = t_features;
 	ret = t_ioctl(f->fd, DAT_IOC_IA_OPEN, &open_arg);
 	if (ret)
 		return ret;

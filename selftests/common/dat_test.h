@@ -117,6 +117,9 @@ struct t_link {
 
 int t_ioctl(int fd, unsigned long cmd, void *arg);
 pid_t t_stop_and_continue(void);
+/* Features with which t_open() and t_open_at() open an adapter; 0 at first. */
+extern uint64_t t_features;
+
 int t_open(struct t_file *f);
 /* Like t_open(), but @at is an address, and the name of the IA ends in "@" and @at. */
 int t_open_at(struct t_file *f, const char *at);

@@ -9,14 +9,16 @@
  *   kicker      posts to another queue, whose dirty bit is in the same word, and kicks
  *   device      completes entries: SQ in order, one completion for one or more entries; RQ
  *               in order; SRQ in any order
+ *   asker       has a marker posted if all requests in flight are silent
  *
  * Indices are numbers modulo 8 that begin just before the wrap.  An entry holds its index, so an
  * entry that is taken too early, taken twice, or overwritten has a wrong number.
  *
  * -DKIND=SQ|RQ|SRQ, -DENTRIES=n, -DPOSTS=n, -DPRODUCERS=n, -DKICKS=n: kind and sizes.  -DEARLY: the
- * EP is not connected at first.  -DPOLLER: there is a poller.  -DBIT_FIRST: the producer sets the
- * dirty bit before it looks at NEED_KICK, and a kick takes all dirty bits.  -DNO_<X>: leave out
- * barrier or step X.
+ * EP is not connected at first.  -DSILENT: requests without an event may stay unsignalled.  -DASK:
+ * there is also an asker.  -DPOLLER: there is a poller.  -DBIT_FIRST: the producer sets the dirty bit
+ * before it looks at NEED_KICK, and a kick takes all dirty bits.  -DNO_<X>: leave out barrier or step
+ * X.
  */
 #define SQ	0
 #define RQ	1
@@ -95,6 +97,15 @@ byte done = START;
 bool armed;
 byte taken;
 byte at_device;		/* bit n: the device has entry n (modulo 8) */
+#ifdef SILENT
+byte signalled;		/* bit n: entry n (modulo 8) completes without a later one */
+byte silent;		/* entries in flight after the last signalled one */
+bool marked;		/* the marker is in flight */
+byte mark_at;		/* first entry after the marker; those before it are silent */
+#define COMPLETES	(at_device & signalled && !marked)	/* the marker comes first */
+#else
+#define COMPLETES	at_device
+#endif
 
 /* State of libdat, under PLOCK. */
 byte tail = START;
@@ -110,6 +121,11 @@ bool up;		/* connected */
 #endif
 
 #define BUSY	MOD(head - done)
+#ifdef SILENT
+#define WILL_COMPLETE	(BUSY > silent || marked)
+#else
+#define WILL_COMPLETE	(BUSY != 0)
+#endif
 
 /*
  * A step of a thread consists of loads and locks, then at most one operation that must see the
@@ -163,6 +179,27 @@ inline give()
 	at_device = at_device | (1 << MOD(head - 1))
 }
 
+/*
+ * sq_moderate(): the driver may leave a request unsignalled if no event is owed for it.  Fewer than
+ * window / 4 requests stay silent, so a full queue has one that is signalled.
+ */
+inline moderate()
+{
+#ifdef SILENT
+	if
+	:: signalled = signalled | (1 << MOD(head - 1)); silent = 0
+#ifdef NO_LIMIT
+	:: signalled = signalled & ~(1 << MOD(head - 1)); silent++
+#else
+	:: silent + 1 < ENTRIES ->
+		signalled = signalled & ~(1 << MOD(head - 1)); silent++
+#endif
+	fi
+#else
+	skip
+#endif
+}
+
 /* ring_publish().  Do not store an unchanged value, which would only add states. */
 inline publish()
 {
@@ -185,7 +222,7 @@ inline ep_take()
 	:: got && BUSY < ENTRIES ->
 		fetch();
 		if
-		:: got -> give()
+		:: got -> give(); moderate()
 		:: else
 		fi
 	:: else -> break
@@ -243,7 +280,8 @@ inline take()
 #endif
 
 /*
- * dat_queue_kick_after(), for queues of any depth.  @after is 1 if the device has no entry.
+ * dat_queue_kick_after(), for queues of any depth.  @after is 1 if the device has no entry that will
+ * complete.
  * Otherwise, an SQ needs no kick (0); an RQ or SRQ may need a kick after some entries, or none.
  * While the poller watches, no kick is needed, but over iWARP an RQ or SRQ needs one (1) while the
  * device has room.
@@ -257,13 +295,17 @@ inline kick_after()
 	:: w && KIND != SQ && BUSY < ENTRIES -> after = 1
 #ifdef NO_LAST
 	:: !w && BUSY == 0 -> after = 2
-#else
+#elif defined(NO_SILENT_KICK)
 	:: !w && BUSY == 0 -> after = 1
+#else
+	:: !w && !WILL_COMPLETE -> after = 1
 #endif
 #ifdef FEW
 	:: !w && BUSY && !(KIND != SQ && BUSY + 1 < ENTRIES) -> after = 0
-#else
+#elif defined(NO_SILENT_KICK)
 	:: !w && BUSY -> after = 0
+#else
+	:: !w && WILL_COMPLETE -> after = 0
 #endif
 #ifndef FEW
 	:: !w && KIND != SQ && BUSY && BUSY < ENTRIES -> after = 1
@@ -494,7 +536,7 @@ inline needs_kick()
 			 * If the pump has left requests at the device, a post must not require a
 			 * kick.
 			 */
-			assert(!f || KIND != SQ || held[QLOCK] || !at_device ||
+			assert(!f || KIND != SQ || held[QLOCK] || !(COMPLETES) ||
 			       VIEW(FLAGS) != newest[FLAGS])
 		:: else
 		fi
@@ -607,7 +649,7 @@ proctype device(byte me)
 #endif
 	do
 	:: BLOCK {
-		at_device && !held[QLOCK] ->
+		(COMPLETES) && !held[QLOCK] ->
 		lock(QLOCK);
 #if KIND == SRQ
 		do
@@ -622,12 +664,16 @@ proctype device(byte me)
 		n = 0;
 		done = MOD(done + 1);
 #if KIND == SQ
-		/* One completion may cover several entries. */
+		/* One completion may cover several entries, and covers those that are silent. */
 		do
-		:: at_device & (1 << done) ->
+		:: (COMPLETES) ->
 			at_device = at_device & ~(1 << done);
 			done = MOD(done + 1)
+#ifdef SILENT
+		:: signalled & (1 << MOD(done - 1)) -> break
+#else
 		:: true -> break
+#endif
 		od;
 #endif
 #if KIND == SRQ
@@ -642,10 +688,48 @@ proctype device(byte me)
 #elif KIND != SRQ
 		pump_end()
 #endif
-	:: !at_device && taken == POSTS -> break
+#ifdef SILENT
+	/* dat_queue_mark_done(): all requests before the marker have completed. */
+	:: BLOCK {
+		marked && !held[QLOCK] ->
+		lock(QLOCK);
+		assert(done != mark_at);
+		do
+		:: done != mark_at ->
+			at_device = at_device & ~(1 << done);
+			done = MOD(done + 1)
+		:: else -> break
+		od;
+		marked = false;
+		if
+		:: silent > BUSY -> silent = BUSY
+		:: else
+		fi;
+		mine = true;
+		publish() }
+#ifndef NO_MARK_PUMP
+		pump()
+#else
+		pump_end()
+#endif
+	:: !(COMPLETES) && !marked && taken == POSTS -> break
+#else
+	:: !(COMPLETES) && taken == POSTS -> break
+#endif
 	od;
 	leave()
 }
+
+#ifdef ASK
+/* dat_queue_mark(), at any time */
+proctype asker()
+{
+	do
+	:: atomic { !held[QLOCK] && BUSY && !WILL_COMPLETE -> marked = true; mark_at = head }
+	:: taken == POSTS -> break
+	od
+}
+#endif
 
 #ifdef POLLER
 /* poller_watch(); ends after a time without dirty bits, or never (@stay). */
@@ -721,6 +805,9 @@ init
 #endif
 		run kicker(KICKER);
 		run device(DEVICE);
+#ifdef ASK
+		run asker();
+#endif
 #ifdef POLLER
 		run poller(DEVICE + 1);
 #endif

@@ -51,6 +51,13 @@ plan() {
 	holds ring  srq-kicks	-DKIND=SRQ -DPOSTS=2
 	holds ring  sq-early	-DKIND=SQ -DPOSTS=2 -DEARLY
 	holds ring  rq-early	-DKIND=RQ -DPOSTS=2 -DKICKS=0 -DEARLY
+	holds ring  silent	-DKIND=SQ -DPOSTS=3 -DKICKS=0 -DSILENT
+	holds ring  silent-4	-DKIND=SQ -DPOSTS=4 -DKICKS=0 -DSILENT -DENTRIES=4
+	holds ring  silent-p	-DKIND=SQ -DPOSTS=1 -DPOLLER -DKICKS=0 -DSILENT
+	needs ring  silent-kick	-DPOSTS=3 -DKICKS=0 -DSILENT -DNO_SILENT_KICK
+	needs ring  silent-room	-DPOSTS=4 -DKICKS=0 -DSILENT -DNO_LIMIT
+	holds ring  mark	-DKIND=SQ -DPOSTS=3 -DKICKS=0 -DSILENT -DASK -DENTRIES=4
+	needs ring  mark-pump	-DPOSTS=3 -DKICKS=0 -DSILENT -DASK -DENTRIES=4 -DNO_MARK_PUMP
 	holds ring  poller	-DKIND=SQ -DPOSTS=1 -DPOLLER -DKICKS=0
 	needs ring  A		-DPOSTS=3 -DNO_A
 	needs ring  B		-DPOSTS=3 -DNO_B
@@ -153,6 +160,11 @@ plan() {
 	holds ring  long-srq-i	-DKIND=SRQ -DPOSTS=4 -DKICKS=0
 	holds ring  long-sq-e	-DKIND=SQ -DPOSTS=3 -DEARLY
 	holds ring  long-rq-e	-DKIND=RQ -DPOSTS=2 -DEARLY
+	holds ring  long-silent	-DKIND=SQ -DPOSTS=4 -DSILENT -DASK -DENTRIES=4
+	holds ring  long-sil-t	-DKIND=SQ -DPOSTS=2 -DPRODUCERS=2 -DKICKS=0 -DSILENT
+	holds ring  long-sil-p	-DKIND=SQ -DPOSTS=2 -DPOLLER -DKICKS=0 -DSILENT
+	needs ring  long-sil-pk	-DKIND=SQ -DPOSTS=2 -DPOLLER -DKICKS=0 -DSILENT -DNO_SILENT_KICK
+	holds ring  long-sil-b	-DKIND=SQ -DPOSTS=3 -DKICKS=0 -DSILENT -DBIT_FIRST
 	holds ring  long-poll	-DKIND=SQ -DPOSTS=2 -DPOLLER -DKICKS=0
 	holds ring  long-poll-r	-DKIND=RQ -DPOSTS=1 -DPOLLER -DKICKS=0
 	holds ring  long-poll-k	-DKIND=SQ -DPOSTS=1 -DPOLLER

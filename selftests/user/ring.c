@@ -173,6 +173,89 @@ TEST_F(slice, a_kick_that_names_a_queue_takes_its_entries_alone)
 	EXPECT_EQ(1, sq->status->head);
 }
 
+TEST_F(slice, only_a_send_queue_can_be_reported)
+{
+	struct t_file *f = &self->p.f;
+
+	EXPECT_EQ(0, t_word(f, DAT_IOC_KICK, DAT_KICK_REPORT | (self->ep[1].sq.bell + 1)));
+	EXPECT_EQ(-EOPNOTSUPP, t_word(f, DAT_IOC_KICK, DAT_KICK_REPORT | (self->ep[0].rq.bell + 1)));
+	EXPECT_EQ(-EOPNOTSUPP, t_word(f, DAT_IOC_KICK, DAT_KICK_REPORT));
+}
+
+FIXTURE(silent) {
+	struct t_pair p;
+};
+
+FIXTURE_SETUP(silent)
+{
+	t_features = DAT_FEATURE_SILENT;
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	t_features = 0;
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+}
+
+FIXTURE_TEARDOWN(silent)
+{
+	t_pair_close(&self->p);
+}
+
+/* Post a write without an event, and hand it to the device. */
+static int post_suppressed(struct t_pair *p)
+{
+	struct t_queue *sq = &p->ep[1].sq;
+	struct dat_sqe *sqe = t_sqe(sq);
+
+	sqe->opcode = DAT_OP_RDMA_WRITE;
+	sqe->flags = DAT_SQE_SUPPRESS;
+	sqe->raddr = (uintptr_t)p->mem.va;
+	sqe->rkey = p->mem.rkey;
+	__atomic_store_n(sq->shared_tail, ++sq->tail, __ATOMIC_RELEASE);
+	return t_word(sq->f, DAT_IOC_KICK, sq->bell + 1);
+}
+
+static int done_reaches(const struct t_queue *q, uint32_t at)
+{
+	int i;
+
+	for (i = 0; i < T_WAIT_MS && __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE) != at; i++)
+		usleep(1000);
+	return q->status->done == at;
+}
+
+TEST_F_TIMEOUT(silent, done_lags_until_a_report, 60)
+{
+	struct t_queue *sq = &self->p.ep[1].sq;
+
+	ASSERT_EQ(0, post_suppressed(&self->p));
+	usleep(T_QUIET_MS * 1000);
+	EXPECT_EQ(0, sq->status->done);
+	ASSERT_EQ(0, t_word(sq->f, DAT_IOC_KICK, DAT_KICK_REPORT | (sq->bell + 1)));
+	EXPECT_TRUE(done_reaches(sq, 1));
+}
+
+/* The send waits for a receive.  At the time of the report a completion is due, but not the last. */
+TEST_F_TIMEOUT(silent, a_report_is_not_forgotten_while_a_completion_is_due, 60)
+{
+	struct t_pair *p = &self->p;
+	uint64_t addr = (uintptr_t)p->mem.va;
+	struct t_queue *sq = &p->ep[1].sq;
+
+	ASSERT_EQ(0, t_send(&p->ep[1], 1, addr, p->mem.lkey, 8));
+	ASSERT_EQ(0, post_suppressed(p));
+	ASSERT_EQ(2, sq->status->head);
+	ASSERT_EQ(0, t_word(sq->f, DAT_IOC_KICK, DAT_KICK_REPORT | (sq->bell + 1)));
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 2, addr, p->mem.lkey, 8));
+	EXPECT_TRUE(done_reaches(sq, 2));
+}
+
+/* A program that has not asked for the feature knows of each end. */
+TEST_F_TIMEOUT(slice, done_does_not_lag_without_the_feature, 60)
+{
+	ASSERT_EQ(0, t_connect_eps(&self->p, self->p.ep, self->p.evd));
+	ASSERT_EQ(0, post_suppressed(&self->p));
+	EXPECT_TRUE(done_reaches(&self->p.ep[1].sq, 1));
+}
+
 FIXTURE(garbage) {
 	struct t_pair p;
 	struct t_link neighbour;	/* second connection on the same file */

@@ -29,6 +29,7 @@
  * @shared_tail: copy of @tail that the driver reads
  * @status: the driver's status of the queue; the address never changes
  * @kick: argument of DAT_IOC_KICK: number of the queue plus 1; 0 if the driver takes no number
+ * @report: argument of DAT_IOC_KICK for du_queue_report(); 0 if the driver knows all completions
  * @dirty: word of the doorbell region that contains the dirty bit of the queue
  * @bit: mask of the queue's dirty bit in @dirty
  * @limit: number of entries that may be in use; the ring may be longer, because its length is a
@@ -44,6 +45,7 @@ struct du_queue {
 	uint32_t			*shared_tail;
 	const struct dat_queue_status	*status;
 	unsigned long			kick;
+	unsigned long			report;
 	__u32				*dirty;
 	uint32_t			bit;
 	uint32_t			limit;
@@ -61,6 +63,7 @@ static inline void du_queue_init(struct du_queue *q, const struct du_file *f, __
 	q->lock.single = single;
 	q->fd = f->fd;
 	q->kick = f->features & DAT_FEATURE_WORDS ? bell + 1 : 0;
+	q->report = f->features & DAT_FEATURE_SILENT ? q->kick | DAT_KICK_REPORT : 0;
 	q->shift = shift;
 	q->dirty = &doorbell[bell / 32];
 	q->bit = 1U << (bell % 32);
@@ -118,6 +121,16 @@ static inline int du_queue_kick(const struct du_queue *q)
 	if (!q->kick)
 		__atomic_fetch_or(q->dirty, q->bit, __ATOMIC_SEQ_CST);
 	return ioctl(q->fd, DAT_IOC_KICK, q->kick);
+}
+
+/*
+ * Make the driver find out which requests have completed, for a later du_queue_busy(): it need not
+ * know of suppressed ones.  The caller needs no lock.
+ */
+static inline void du_queue_report(const struct du_queue *q)
+{
+	if (q->report)
+		ioctl(q->fd, DAT_IOC_KICK, q->report);
 }
 
 /*

@@ -516,6 +516,8 @@ UDAT_EXPORT DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *
 		*ep_state = udat_ep_state(ep);
 	if (recv_idle)
 		*recv_idle = !udat_ep_recvs(ep) ? DAT_TRUE : DAT_FALSE;
+	if (request_idle && ep->obj.id && du_queue_busy(&ep->sq))
+		du_queue_report(&ep->sq);
 	if (request_idle)
 		*request_idle = !ep->obj.id || !du_queue_busy(&ep->sq) ? DAT_TRUE : DAT_FALSE;
 	return DAT_SUCCESS;

@@ -6,7 +6,7 @@
  * Rules for all calls
  * ===================
  *
- * The argument is a structure.  Its first field is the size of the structure, as compiled
+ * The argument is a structure, except where an ioctl says otherwise.  Its first field is the size of the structure, as compiled
  * into the caller.  The kernel extends a shorter structure with zeros.  The kernel accepts a
  * longer structure if all bytes after the structure that the kernel knows are zero.  Reserved
  * fields and unknown flag bits must be zero.
@@ -180,6 +180,11 @@ struct dat_abi {
 
 /* DAT_IOC_EVD_LOOK and DAT_IOC_EVD_SLEEP exist, and DAT_IOC_KICK can name a queue. */
 #define DAT_FEATURE_WORDS	(1ULL << 0)
+/*
+ * For a caller of DAT_IOC_IA_OPEN that asks for this feature, status.sq.done may lag behind requests
+ * with DAT_SQE_SUPPRESS that have completed, until DAT_KICK_REPORT or a later completion.
+ */
+#define DAT_FEATURE_SILENT	(1ULL << 1)
 
 /**
  * struct dat_adapter - find the next adapter that the caller may open
@@ -215,7 +220,7 @@ struct dat_adapter {
  * @user_data: value of @owner in async events about the IA
  * @doorbell_offset: out: mmap() offset of the doorbell region
  * @doorbell_size: out: bytes of the doorbell region
- * @features: bits of dat_abi.features that the caller needs
+ * @features: bits of dat_abi.features that the caller needs or allows
  * @max_queues: minimum number of queues, at most 196,608; 0 means 32,768; out: number of queues.
  *	An EP has two queues.  An SRQ has one queue
  * @rsvd: 0
@@ -1253,8 +1258,15 @@ struct dat_poller_run {
  * Makes the kernel take the entries of a queue.  The argument is not an address but the number of
  * the queue plus 1, if the kernel has DAT_FEATURE_WORDS; or 0, which names every queue whose dirty
  * bit is set.  The dirty bit of a queue that is named does not matter and stays as it is.  A number
- * that no queue has is ignored.  Bits from 18 up are reserved (EOPNOTSUPP).
+ * that no queue has is ignored.
+ *
+ * DAT_KICK_REPORT, beside the number of a send queue: the kernel also finds out which requests have
+ * completed, see DAT_FEATURE_SILENT.  The call does not wait for the answer of the device.
+ *
+ * Bits from 19 up are reserved, and so is DAT_KICK_REPORT alone or beside the number of another
+ * queue (EOPNOTSUPP).
  */
+#define DAT_KICK_REPORT		(1U << 18)
 #define DAT_IOC_KICK		DAT_IOC(KICK)
 
 /* The layout is the same for 32-bit and 64-bit processes: every size is a multiple of 8. */

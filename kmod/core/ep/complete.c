@@ -135,20 +135,29 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 	struct dat_queue *q = &ep->sq;
 	u32 at = q->done, end = at + n;
 	struct dat_slot *slot;
+	u32 quiet = 0;
 	u8 st, op;
 
 	lockdep_assert_held(&ep->lock);
 	conn->inflight -= n;
+	conn->silent = min(conn->silent, conn->inflight);
 	q->done = end;
 	dat_queue_publish(q);
 	for (; at != end; at++) {
 		slot = &conn->sq_slots[at & (q->entries - 1)];
 		st = at + 1 == end ? last : status;
 		op = dat_flags_op(slot->flags);
+		if (st == DAT_ST_SUCCESS && !dat_slot_owes_event(slot)) {
+			trace_dat_complete(ep, false, slot->cookie, st, slot->len);
+			quiet++;
+			continue;
+		}
 		if (unlikely(op >= DAT_OP_LAST) && slot->lmr)
 			dat_fmr_end(slot->lmr, op, true, st);
 		dat_report_dto(ep, false, slot->cookie, slot->flags, st, slot->len, 0);
 	}
+	ep->completed += quiet;
+	dat_stat_add(ep->obj.ia, DAT_STAT_COMPLETED, quiet);
 }
 
 /* Reports a completed request, and the earlier requests that have no completion of their own. */

@@ -335,6 +335,8 @@ void dat_conn_progress(struct dat_conn *conn)
 	struct dat_ep *ep = conn->ep;
 
 	lockdep_assert_held(&ep->lock);
+	if (dat_queue_stopped(conn))
+		dat_queue_mark(conn);
 	if (conn->sq_failed.set) {
 		if (conn->inflight)
 			return;
@@ -350,7 +352,11 @@ void dat_conn_progress(struct dat_conn *conn)
 	if (conn->fenced && conn->inflight)
 		return;
 	conn->fenced = false;
-	dat_queue_pump_sq(conn);
+	dat_queue_pump_sq(conn, false);
+	if (conn->report && (s32)(ep->sq.done - conn->report_at) >= 0)
+		conn->report = false;
+	if (conn->report || conn->state == DAT_CONN_DRAINING)
+		dat_queue_mark(conn);
 	if (conn->state == DAT_CONN_DRAINING && !conn->inflight && !dat_queue_stopped(conn))
 		dat_conn_close(conn, DAT_EV_DISCONNECTED);
 }

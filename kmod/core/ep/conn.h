@@ -114,6 +114,13 @@ enum dat_conn_state {
  * @bind: bind request that is in progress; all later requests wait for its end
  * @fenced: flag: the next request waits until no request is in flight
  * @inflight: number of requests in flight
+ * @silent: number of the newest requests in flight that are unsignalled; their end is unknown until
+ *	a signalled one after them completes
+ * @mark_at: index of the first request after the marker of dat_queue_mark()
+ * @marked: flag: the marker is in flight
+ * @report_at: index of the first request after the last dat_queue_report()
+ * @report: flag: the consumer wants to know that the requests before @report_at have completed
+ * @drained: flag: the drain is complete: each request that the device has flushed has completed
  * @takes_recv: flag: the transport has made the queue pair, so receives can be posted
  * @passive: flag: this end has accepted the connection; false if this end has called connect
  * @state: connection state; written only by conn_set_state()
@@ -128,7 +135,7 @@ enum dat_conn_state {
  * @busy_seen: flag: a poll has found completions, or the connection has joined, since busy_timer()
  *	last ran
  * @send_wr: chain of requests that the pump builds and posts
- * @recv_wr: receive that the pump builds and posts
+ * @recv_wr: chain of receives that the pump builds and posts
  * @sge: segments of @send_wr or @recv_wr: DAT_BATCH times the larger of the EP's max_iov values
  */
 struct dat_conn {
@@ -163,6 +170,12 @@ struct dat_conn {
 	struct dat_bind		bind;
 	bool			fenced;
 	u32			inflight;
+	u32			silent;
+	u32			mark_at;
+	bool			marked;
+	u32			report_at;
+	bool			report;
+	bool			drained;
 	bool			takes_recv;
 	bool			passive;
 	enum dat_conn_state	state;
@@ -229,6 +242,15 @@ void dat_conn_progress(struct dat_conn *conn);
 static inline bool dat_queue_stopped(const struct dat_conn *conn)
 {
 	return conn->sq_failed.set || conn->bind.set || conn->fenced;
+}
+
+/*
+ * Returns true if a request in flight will complete, and so run the pump, without a later post.
+ * ep->lock is held.
+ */
+static inline bool dat_conn_awaits(const struct dat_conn *conn)
+{
+	return conn->inflight > conn->silent || conn->marked;
 }
 
 /*

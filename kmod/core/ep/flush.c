@@ -72,21 +72,25 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
 }
 
 /*
- * Flushes up to DAT_SLICE of the requests that remain in flight after the drain.  A request without
- * IB_SEND_SIGNALED completes together with the next signalled request; if the device has refused
- * the signalled request, the requests before it remain.  All requests may remain if the device has
- * failed.  Reports conn->sq_failed, if set, once no request is in flight.  ep->lock is held.
- * Returns true if requests remain.
+ * Completes up to DAT_SLICE of the requests that remain in flight after the drain: the silent ones
+ * at the end of the queue, and unsignalled ones before a request that the device has refused.  The
+ * device completes each request that it flushes, although the request is unsignalled, so the
+ * requests that remain have succeeded.  If the drain is not complete, any request may remain, and
+ * the requests count as flushed; so they do on an unordered device.
+ *
+ * Reports conn->sq_failed, if set, once no request is in flight.  ep->lock is held.  Returns true
+ * if requests remain.
  */
 bool dat_queue_flush_silent(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->sq;
 	u32 n = min_t(u32, conn->inflight, DAT_SLICE);
+	u8 st = conn->drained && !conn->unordered ? DAT_ST_SUCCESS : DAT_ST_FLUSHED;
 
 	lockdep_assert_held(&ep->lock);
 	if (n)
-		dat_complete_requests(conn, n, DAT_ST_FLUSHED, DAT_ST_FLUSHED);
+		dat_complete_requests(conn, n, st, st);
 	if (conn->inflight)
 		return true;
 	dat_queue_fail_one(ep, q, &conn->sq_failed);

@@ -261,26 +261,108 @@ static bool sq_waits_for_peer(const struct ib_send_wr *wr)
 }
 
 /*
- * Chooses which of the @n requests in a chain are signalled.  A request that is not signalled is
- * reported only when the next signalled request completes.  The completion of a send may depend on
- * the peer's program, so the request before a send is signalled.  The last request of a chain is
- * signalled, because there may be no later request.
+ * Returns true if suppressed requests may stay unsignalled at the end of a chain.  With iWARP, a
+ * completion need not prove that the reads before it have completed.
  */
-static void sq_moderate(struct dat_conn *conn, u32 n)
+static bool sq_may_end_silent(const struct dat_conn *conn)
 {
-	u32 silent = 0, bytes = 0, i;
+	const struct dat_ia *ia = conn->ep->obj.ia;
+
+	return ia->silent && !ia->iwarp && !(conn->dev->quirks & DAT_QUIRK_FLUSH_ALL);
+}
+
+/*
+ * Chooses which of the @n requests in a chain are signalled.  A request that is not signalled is
+ * reported only when the next signalled request completes.
+ *
+ * A request that owes an event is followed by a signalled request in its chain, because there may be
+ * no later request.  No send lies in between: the completion of a send may depend on the peer's
+ * program, so the request before a send is signalled.
+ *
+ * A suppressed request owes no event, so no other request needs to follow.  But a full queue must
+ * empty without a kick, so fewer than a quarter of the window stay silent.
+ *
+ * @kicked: a thread of the consumer runs the pump.  A chain that a completion has caused ends with a
+ * signalled request, so that a stream of posts goes on without kicks.  So does a chain before a
+ * request that stops the queue, which saves a marker.
+ */
+static void sq_moderate(struct dat_conn *conn, u32 n, bool kicked)
+{
+	u32 most = clamp(conn->ep->sq.window / 4, 1U, (u32)DAT_SILENT_TAIL);
+	bool tail = kicked && !dat_queue_stopped(conn), loud = !sq_may_end_silent(conn), signal;
+	u32 owed = 0, bytes = 0, i;
 
 	for (i = 0; i < n; i++) {
 		struct ib_send_wr *wr = &conn->send_wr[i].wr;
+		const struct dat_slot *slot = container_of(wr->wr_cqe, struct dat_slot, cqe);
+		bool last = i == n - 1;
 
-		bytes += container_of(wr->wr_cqe, struct dat_slot, cqe)->len;
-		if (i < n - 1 && !sq_waits_for_peer(wr->next) && ++silent < DAT_SILENT_WRS &&
-		    bytes < DAT_SILENT_BYTES)
+		if (owed || loud || dat_slot_owes_event(slot)) {
+			bytes += slot->len;
+			signal = ++owed >= DAT_SILENT_WRS || bytes >= DAT_SILENT_BYTES || last ||
+				 sq_waits_for_peer(wr->next);
+		} else {
+			signal = ++conn->silent >= most || (last && !tail);
+		}
+		if (!signal)
 			continue;
 		wr->send_flags |= IB_SEND_SIGNALED;
-		silent = 0;
+		conn->silent = 0;
+		owed = 0;
 		bytes = 0;
 	}
+}
+
+/*
+ * Lets the device report the requests in flight if all of them are silent: posts a marker, which
+ * completes after them.  ep->lock is held.
+ */
+void dat_queue_mark(struct dat_conn *conn)
+{
+	lockdep_assert_held(&conn->ep->lock);
+
+	if (!conn->inflight || dat_conn_awaits(conn) || dat_conn_is_closing(conn))
+		return;
+	conn->mark_at = conn->ep->sq.done + conn->inflight;
+	conn->marked = true;
+	if (conn->dev->ops->mark(conn))
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+}
+
+/*
+ * Handles the completion of the marker with @status, which is a DAT_ST_*.  A marker that fails but
+ * is not flushed was executed after all requests before it, which have succeeded.  The peer may
+ * refuse the marker, or may be dead.  ep->lock is held; the caller calls dat_conn_completed()
+ * afterwards.
+ */
+void dat_queue_mark_done(struct dat_conn *conn, u8 status)
+{
+	u32 n = conn->mark_at - conn->ep->sq.done;
+
+	lockdep_assert_held(&conn->ep->lock);
+	conn->marked = false;
+	if (status == DAT_ST_FLUSHED)
+		return;
+	if (n && n <= conn->inflight)
+		dat_complete_requests(conn, n, DAT_ST_SUCCESS, DAT_ST_SUCCESS);
+	/* The consumer has ended a connection that drains, and nothing was lost. */
+	if (status != DAT_ST_SUCCESS && (conn->state != DAT_CONN_DRAINING || conn->inflight))
+		dat_conn_fail(conn, DAT_EV_BROKEN);
+}
+
+/*
+ * Finds out which requests have completed, for a consumer that asks.  The answer of the device comes
+ * later.  Context: softirqs enabled.
+ */
+void dat_queue_report(struct dat_ep *ep)
+{
+	spin_lock_bh(&ep->lock);
+	if (ep->conn && ep->conn->inflight && dat_ep_posting(ep->state)) {
+		ep->conn->report = true;
+		ep->conn->report_at = ep->sq.head;
+		dat_queue_mark(ep->conn);
+	}
+	spin_unlock_bh(&ep->lock);
 }
 
 /* Undoes the post of the requests from @bad to the end, which the device has refused. */
@@ -326,8 +408,8 @@ static void sq_refused(struct dat_conn *conn, const struct ib_send_wr *bad)
 	dat_conn_fail(conn, DAT_EV_BROKEN);
 }
 
-/* Posts requests as one chain.  Returns true if the ring may have more requests. */
-static bool sq_chain(struct dat_conn *conn)
+/* Posts requests as one chain; see sq_moderate().  Returns true if the ring may have more. */
+static bool sq_chain(struct dat_conn *conn, bool kicked)
 {
 	const struct ib_send_wr *bad = NULL;
 	struct dat_queue *q = &conn->ep->sq;
@@ -342,7 +424,7 @@ static bool sq_chain(struct dat_conn *conn)
 		n++;
 	}
 	if (n) {
-		sq_moderate(conn, n);
+		sq_moderate(conn, n, kicked);
 		conn->inflight += n;
 		if (unlikely(conn->dev->ops->post_send(conn, &conn->send_wr[0].wr, &bad)))
 			sq_refused(conn, bad);
@@ -351,11 +433,12 @@ static bool sq_chain(struct dat_conn *conn)
 }
 
 /*
- * Resumes a stopped queue if no request is in flight, because no completion would resume the queue.
+ * Resumes a stopped queue if no completion will: because no request is in flight, or all of them are
+ * silent.
  */
 static void sq_resume_if_drained(struct dat_conn *conn)
 {
-	if (dat_queue_stopped(conn) && !conn->inflight)
+	if (dat_queue_stopped(conn) && !dat_conn_awaits(conn))
 		dat_conn_progress(conn);
 }
 
@@ -378,9 +461,10 @@ void dat_queue_update_open(struct dat_ep *ep)
 
 /*
  * Moves a slice of requests from the ring to the device.  The completions of the requests run the
- * pump again.  The connection is established or closing.  ep->lock is held.
+ * pump again.  @kicked: the caller is a thread of the consumer, see sq_moderate().  The connection
+ * is established or closing.  ep->lock is held.
  */
-void dat_queue_pump_sq(struct dat_conn *conn)
+void dat_queue_pump_sq(struct dat_conn *conn, bool kicked)
 {
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->sq;
@@ -390,12 +474,12 @@ void dat_queue_pump_sq(struct dat_conn *conn)
 	for (;;) {
 		if (dat_conn_is_closing(conn) || dat_queue_stopped(conn) || q->broken)
 			break;
-		while ((int)(end - q->head) > 0 && sq_chain(conn))
+		while ((int)(end - q->head) > 0 && sq_chain(conn, kicked))
 			;
 		if (q->broken || dat_queue_stopped(conn))
 			break;
 		/* A completion or the poller thread will run the pump again: no kick is needed. */
-		if (conn->inflight || queue_watched(q)) {
+		if (dat_conn_awaits(conn) || queue_watched(q)) {
 			dat_queue_disarm(q);
 			break;
 		}
@@ -558,7 +642,7 @@ static bool queue_pump(struct dat_ep *ep, struct dat_queue *q)
 		return conn->takes_recv && dat_queue_pump_rq(conn);
 	/* Requests wait for an established connection: dat_conn_established() pumps them. */
 	if (dat_ep_posting(ep->state))
-		dat_queue_pump_sq(conn);
+		dat_queue_pump_sq(conn, true);
 	return false;
 }
 
@@ -593,7 +677,8 @@ static void queue_process(struct dat_ep *ep, struct dat_queue *q, bool kicked)
 	else
 		while (queue_pump(ep, q) && dat_queue_slice(q, &slices))
 			dat_ep_cond_resched(ep);
-	polled = q == &ep->sq && ep->conn && dat_busy_joined(ep->conn);
+	polled = q == &ep->sq && ep->conn && dat_busy_joined(ep->conn) &&
+		 dat_conn_awaits(ep->conn);
 	spin_unlock_bh(&ep->lock);
 	if (polled)
 		dat_busy_posted(ep);

@@ -20,10 +20,13 @@ union dat_send_wr;
 
 #define DAT_MAX_DTO		65536
 #define DAT_BATCH		16	/* largest number of WRs in a chain */
-/* An SQ that is too long is not shortened below this: a chain, and a WR of the drain. */
-#define DAT_MIN_SQ		(DAT_BATCH + 1)
+/* WRs of the SQ for dat_queue_mark() and for a drain; mlx5 leaves a third one unused. */
+#define DAT_SQ_MARKERS		3
+/* An SQ that is too long is not shortened below this: a chain, and the markers. */
+#define DAT_MIN_SQ		(DAT_BATCH + DAT_SQ_MARKERS)
 #define DAT_SLICE		128	/* entries processed before the lock is dropped */
-#define DAT_SILENT_WRS		8	/* at least every 8th WR of a chain is signalled */
+#define DAT_SILENT_WRS		8	/* a run of unsignalled WRs of a chain has fewer WRs */
+#define DAT_SILENT_TAIL		16	/* a run of suppressed ones that owe no event has fewer */
 #define DAT_SILENT_BYTES	16384	/* a run of unsignalled WRs has fewer bytes */
 #define DAT_NO_BELL		U32_MAX
 
@@ -116,8 +119,8 @@ struct dat_completion {
  * @bad: number of entries that were malformed, or that the device refused to take; plus 1 if
  *	@broken
  * @posts: number of entries that were taken from the ring
- * @kicks: number of visits because of the doorbell bit, plus visits by a poller that stops, because
- *	such a poller visits every queue
+ * @kicks: number of visits by a kick, or because of the doorbell bit, plus visits by a poller that
+ *	stops, because such a poller visits every queue
  * @armed: number of entries in the ring at which the producer must kick; 0 while NEED_KICK is clear
  * @broken: flag: the producer's index was out of range, so no more entries are taken
  * @frozen: flag: the ring is being replaced, so no entries are taken
@@ -185,6 +188,15 @@ static inline u8 dat_flags_with_op(u8 op, u8 flags)
 }
 
 /*
+ * Returns true if the consumer gets an event even if the request succeeds, or if its success has
+ * another effect.
+ */
+static inline bool dat_slot_owes_event(const struct dat_slot *slot)
+{
+	return !(slot->flags & DAT_SQE_SUPPRESS) || dat_flags_op(slot->flags) >= DAT_OP_LAST;
+}
+
+/*
  * Returns true if the ring of a kernel consumer is empty.  Returns false for a ring of a process,
  * because only the operations of the user face may read the index that the process writes.
  */
@@ -249,9 +261,12 @@ void dat_queue_assert_held(const struct dat_queue *q);
 int dat_queue_post(struct dat_ep *ep, u64 limit);
 int dat_queue_post_recv(struct dat_ep *ep, u64 limit);
 void dat_queue_update_open(struct dat_ep *ep);
-void dat_queue_pump_sq(struct dat_conn *conn);
+void dat_queue_pump_sq(struct dat_conn *conn, bool kicked);
 bool dat_queue_pump_rq(struct dat_conn *conn);
 void dat_queue_kick(struct dat_ep *ep, struct dat_queue *q);
+void dat_queue_mark(struct dat_conn *conn);
+void dat_queue_mark_done(struct dat_conn *conn, u8 status);
+void dat_queue_report(struct dat_ep *ep);
 void dat_queue_process(struct dat_ep *ep, struct dat_queue *q);
 void dat_queue_disarm(struct dat_queue *q);
 bool dat_queue_arm(struct dat_queue *q, u32 after);
