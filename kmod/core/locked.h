@@ -13,6 +13,8 @@ struct dat_ia;
 #define DAT_LOCKED_REQUEST	128
 #define DAT_LOCKED_RECV		64
 #define DAT_LOCKED_CQE		64
+/* Bytes of the largest page list that the transport keeps for an RMR between two bindings. */
+#define DAT_LOCKED_RMR		4096
 
 /* Charge of queues to users. */
 struct dat_locked {

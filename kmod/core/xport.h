@@ -19,6 +19,7 @@ struct dat_lmr;
 struct dat_path;
 struct dat_psp;
 struct dat_pz;
+struct dat_rmr;
 struct dat_srq;
 struct ib_recv_wr;
 struct ib_send_wr;
@@ -180,8 +181,12 @@ struct dat_handshake {
  *	@lmr_build builds puts both into effect
  * @lmr_build: build the transport's request for DAT_KOP_LMR_FMR or DAT_KOP_LMR_INVALIDATE
  * @lmr_exit: end the registration of an LMR; idempotent; allowed without a registration; may sleep
- * @bind_init: prepare a registration for a binding and set the keys of the binding; may sleep
- * @bind_exit: end the registration of a binding; allowed without @bind_init; may sleep
+ * @bind_init: prepare a registration for a binding, which may be one that @bind_exit has kept; set
+ *	the keys, by_request and live of the binding; may sleep
+ * @bind_exit: end the registration of a binding, or keep the registration for another binding of
+ *	the RMR if it is not live; allowed without @bind_init; may sleep
+ * @rmr_exit: destroy the registration that @bind_exit has kept; the RMR is dead; idempotent; may
+ *	sleep
  * @srq_init: create the transport's SRQ; may sleep
  * @srq_exit: destroy the transport's SRQ; idempotent; allowed without @srq_init; may sleep
  * @srq_post: post a buffer to the SRQ; srq->lock held
@@ -223,9 +228,9 @@ struct dat_handshake {
  * @path: read the GIDs and queue pair numbers of a connection; ep->lock held
  * @allow_peer: give the peer read access to memory, and if the argument write is true, write access
  *	as well; only for a connection accepted with DAT_EP_PEER_WAITS; may sleep
- * @bind_start: start the registration of a binding, after all earlier requests have completed.
- *	Return 1 if dat_conn_bind_done() will be called, 0 if there is nothing to do, or an error.
- *	ep->lock held.
+ * @bind_start: post the work requests that register a binding and end the registration with the
+ *	rkey b->ends, if any; set live.  No request is in flight.  Return 1 if dat_conn_bind_done()
+ *	will be called, 0 if there is nothing to post, or an error.  ep->lock held.
  * @send_waits: return true if the request in ep->wr must wait until no request is in flight; @n is
  *	the number of requests in the chain before that request; only with DAT_QUIRK_UNORDERED;
  *	ep->lock held
@@ -270,6 +275,7 @@ struct dat_xport_ops {
 	void (*lmr_exit)(struct dat_lmr *lmr);
 	int  (*bind_init)(struct dat_binding *b);
 	void (*bind_exit)(struct dat_binding *b);
+	void (*rmr_exit)(struct dat_rmr *rmr);
 	int  (*srq_init)(struct dat_srq *srq, u32 max_recv, u32 max_iov);
 	void (*srq_exit)(struct dat_srq *srq);
 	int  (*srq_post)(struct dat_srq *srq, const struct ib_recv_wr *wr);

@@ -218,7 +218,35 @@ struct ib_mr *verbs_alloc_mr(const struct dat_pz *pz, u32 pages)
 	return ib_alloc_mr(to_verbs_pz((struct dat_pz *)pz)->pd, IB_MR_TYPE_MEM_REG, pages);
 }
 
-static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u64 iova)
+/*
+ * Returns an MR for @pages pages.  @spare: NULL; or an MR that may be used again, if any, which
+ * gets a new key.  The caller owns the result.  Sets the other members of @spare to those of the
+ * result.
+ */
+static struct ib_mr *mr_get(struct dat_pz *pz, u32 pages, struct verbs_mr *spare)
+{
+	struct ib_mr *mr;
+
+	if (!spare)
+		return verbs_alloc_mr(pz, pages);
+	mr = spare->mr;
+	spare->mr = NULL;
+	if (mr && spare->pages >= pages && spare->keys < VERBS_MR_KEYS) {
+		spare->keys++;
+		ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+		return mr;
+	}
+	if (mr)
+		ib_dereg_mr(mr);
+	spare->keys = 1;
+	/* Round up, so that the MR can be used again for a registration that is a little longer. */
+	spare->pages = max(pages, min_t(u32, roundup_pow_of_two(pages),
+					pz->obj.ia->dev->limits.fast_reg_pages));
+	return verbs_alloc_mr(pz, spare->pages);
+}
+
+static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u64 iova,
+			   struct verbs_mr *spare)
 {
 	const struct dat_dev *dev = pz->obj.ia->dev;
 	u32 pages = dev->limits.fast_reg_pages;
@@ -231,7 +259,7 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 	if (shift < 0)
 		return ERR_PTR(shift);
 	/* Some drivers count scatterlist entries, not pages, against the size of the MR. */
-	mr = verbs_alloc_mr(pz, max(pages, n));
+	mr = mr_get(pz, max(pages, n), spare);
 	if (IS_ERR(mr))
 		return mr;
 	ret = map_mr(mr, sgl, n, shift, iova);
@@ -244,19 +272,20 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 /*
  * Prepares a registration of a part of kernel memory that is mapped for DMA, and returns an MR that
  * the caller owns.  The registration takes effect when the work request REG_MR completes.  @iova:
- * address that peers use for the first byte.  May sleep.  Fails with -EINVAL if the part has holes
- * or is outside @mem, with -E2BIG if the part has too many pages, with -EOPNOTSUPP if the device
- * cannot register by work request or the DMA mapping has made holes, or with -ENOMEM.
+ * address that peers use for the first byte; @spare: see mr_get().  May sleep.  Fails with -EINVAL
+ * if the part has holes or is outside @mem, with -E2BIG if the part has too many pages, with
+ * -EOPNOTSUPP if the device cannot register by work request or the DMA mapping has made holes, or
+ * with -ENOMEM.
  */
 struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
-			       u64 iova)
+			       u64 iova, struct verbs_mr *spare)
 {
 	struct dat_kmem *part = dat_kmem_of_dma(mem->sgt.sgl, mem->sgt.nents, offset, length);
 	struct ib_mr *mr;
 
 	if (IS_ERR(part))
 		return ERR_CAST(part);
-	mr = mr_of(pz, part->sgt.sgl, part->sgt.nents, iova);
+	mr = mr_of(pz, part->sgt.sgl, part->sgt.nents, iova, spare);
 	dat_kmem_free(part, pz->obj.ia->dev);
 	if (mr == ERR_PTR(-EINVAL) && dma_map_made_holes(mem))
 		return ERR_PTR(-EOPNOTSUPP);
@@ -273,7 +302,8 @@ struct umem_pos {
  * Prepares a registration of the @length bytes that begin at @pos, as verbs_mr_of_part() does.
  * Moves @pos to the end of these bytes.  @addr: address that peers use for the first byte.
  */
-static struct ib_mr *mr_of_next(struct dat_pz *pz, struct umem_pos *pos, u64 addr, u64 length)
+static struct ib_mr *mr_of_next(struct dat_pz *pz, struct umem_pos *pos, u64 addr, u64 length,
+				struct verbs_mr *spare)
 {
 	u64 end = pos->skip + length, seen = 0;
 	struct scatterlist *sg;
@@ -286,7 +316,7 @@ static struct ib_mr *mr_of_next(struct dat_pz *pz, struct umem_pos *pos, u64 add
 	part = dat_kmem_of_dma(pos->sg, n, pos->skip, length);
 	if (IS_ERR(part))
 		return ERR_CAST(part);
-	mr = mr_of(pz, part->sgt.sgl, part->sgt.nents, addr);
+	mr = mr_of(pz, part->sgt.sgl, part->sgt.nents, addr, spare);
 	dat_kmem_free(part, pz->obj.ia->dev);
 	for (pos->skip = end; n && pos->skip >= sg_dma_len(pos->sg); n--) {
 		pos->skip -= sg_dma_len(pos->sg);
@@ -303,11 +333,12 @@ static struct umem_pos umem_begin(const struct ib_umem *umem)
 }
 
 /* Prepares a registration of all of @umem, as verbs_mr_of_part() does for kernel memory. */
-struct ib_mr *verbs_mr_of_umem(struct dat_pz *pz, const struct ib_umem *umem)
+struct ib_mr *verbs_mr_of_umem(struct dat_pz *pz, const struct ib_umem *umem,
+			       struct verbs_mr *spare)
 {
 	struct umem_pos pos = umem_begin(umem);
 
-	return mr_of_next(pz, &pos, umem->address, umem->length);
+	return mr_of_next(pz, &pos, umem->address, umem->length, spare);
 }
 
 /*
@@ -383,7 +414,7 @@ static int lmr_by_chunks(struct dat_lmr *lmr)
 	c = lmr->chunks;
 	for (; !ret && at < end; at = next) {
 		next = min(end, ((at >> c->shift) + 1) << c->shift);
-		mr = mr_of_next(lmr->pz, &pos, at, next - at);
+		mr = mr_of_next(lmr->pz, &pos, at, next - at, NULL);
 		if (IS_ERR(mr))
 			return PTR_ERR(mr);
 		c->lkey[vlmr->nchunks] = mr->lkey;
@@ -415,7 +446,7 @@ static int lmr_by_request(struct dat_lmr *lmr)
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	to_verbs_lmr(lmr)->umem = umem;
-	mr = verbs_mr_of_umem(lmr->pz, umem);
+	mr = verbs_mr_of_umem(lmr->pz, umem, NULL);
 	if (mr == ERR_PTR(-E2BIG))
 		return remote ? -ENOMEM : lmr_by_chunks(lmr);
 	ret = lmr_set_mr(lmr, mr);
@@ -446,7 +477,7 @@ int verbs_lmr_kernel(struct dat_lmr *lmr)
 		lmr->lkey = lmr->pz->dma_key;
 		return 0;
 	}
-	mr = verbs_mr_of_part(lmr->pz, mem, 0, lmr->length, lmr->start);
+	mr = verbs_mr_of_part(lmr->pz, mem, 0, lmr->length, lmr->start, NULL);
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	to_verbs_lmr(lmr)->mr = mr;

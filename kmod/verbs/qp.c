@@ -160,7 +160,8 @@ static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
 }
 
 /*
- * Returns the number of work requests that the SQ must hold, including the markers.
+ * Returns the number of work requests that the SQ must hold, including the markers.  A bind posts
+ * two work requests while no other request is in flight.
  *
  * A device rounds the number up to a power of two.  For a ring with more than DAT_BATCH entries,
  * additional entries for the markers would double the SQ or exceed the limit of the device.  So the

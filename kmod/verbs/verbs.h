@@ -13,6 +13,7 @@
 #include "core/ep/psp.h"
 #include "core/ep/queue.h"
 #include "core/ep/srq.h"
+#include "core/locked.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
 #include "core/xport.h"
@@ -46,13 +47,30 @@ struct verbs_lmr {
 	u32			nchunks;	/* number of MRs in @chunk_mr */
 };
 
+/* Number of keys that an MR can have: the low byte of a key can be chosen. */
+#define VERBS_MR_KEYS	256
+/* Size in pages of the largest MR that an RMR keeps: a page list of DAT_LOCKED_RMR bytes. */
+#define VERBS_MR_KEPT	(DAT_LOCKED_RMR / sizeof(u64))
+
+/* An MR of a binding. */
+struct verbs_mr {
+	struct ib_mr		*mr;		/* or NULL */
+	u32			pages;		/* most pages; 0: not registered by work request */
+	u32			keys;		/* number of keys that @mr has had */
+};
+
+/* An RMR of the verbs transport. */
+struct verbs_rmr {
+	struct dat_rmr		rmr;
+	struct verbs_mr		spare;		/* MR without memory; protected by rmr.lock */
+};
+
 /* A binding of the verbs transport. */
 struct verbs_binding {
 	struct dat_binding	b;
-	struct ib_mr		*mr;		/* NULL if verbs_bind_init() has failed */
-	bool			queued;		/* flag: a work request brings @mr into effect */
-	struct ib_umem		*umem;		/* user pages pinned for @queued, or NULL */
-	int			access;		/* IB_ACCESS_* bits of @mr */
+	struct verbs_mr		m;		/* no MR if verbs_bind_init() has failed */
+	struct ib_umem		*umem;		/* user pages pinned for a work request, or NULL */
+	int			access;		/* IB_ACCESS_* bits of @m */
 };
 
 struct verbs_srq {
@@ -73,6 +91,11 @@ static inline struct verbs_lmr *to_verbs_lmr(struct dat_lmr *lmr)
 static inline struct verbs_binding *to_verbs_binding(struct dat_binding *b)
 {
 	return container_of(b, struct verbs_binding, b);
+}
+
+static inline struct verbs_rmr *to_verbs_rmr(struct dat_rmr *rmr)
+{
+	return container_of(rmr, struct verbs_rmr, rmr);
 }
 
 static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
@@ -116,7 +139,7 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @draining: flag: the teardown waits for the drain's marker; protected by ep->lock
  * @drain_cqe: CQE of the drain's marker
  * @mark_cqe: CQE of the marker of verbs_mark()
- * @bind_cqe: CQE of the work request that registers the binding of conn.bind
+ * @bind_cqe: CQE of the work requests for the binding of conn.bind
  * @stuck: QP that the driver could not destroy, or NULL
  * @stuck_entry: entry in the device's list of such connections
  * @wc: buffer for completions polled from a CQ; protected by ep->lock
@@ -213,8 +236,9 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 		    bool for_cpu);
 struct ib_mr *verbs_alloc_mr(const struct dat_pz *pz, u32 pages);
 struct ib_mr *verbs_mr_of_part(struct dat_pz *pz, struct dat_kmem *mem, u64 offset, u64 length,
-			       u64 iova);
-struct ib_mr *verbs_mr_of_umem(struct dat_pz *pz, const struct ib_umem *umem);
+			       u64 iova, struct verbs_mr *spare);
+struct ib_mr *verbs_mr_of_umem(struct dat_pz *pz, const struct ib_umem *umem,
+			       struct verbs_mr *spare);
 struct ib_mr *verbs_reg_user(struct dat_pz *pz, u64 addr, u64 length, int access, u32 priv);
 int verbs_lmr_user(struct dat_lmr *lmr);
 int verbs_lmr_kernel(struct dat_lmr *lmr);
@@ -227,6 +251,7 @@ void verbs_lmr_build(struct dat_lmr *lmr, u8 op, union dat_send_wr *out);
 /* bind.c */
 int verbs_bind_init(struct dat_binding *b);
 void verbs_bind_exit(struct dat_binding *b);
+void verbs_rmr_exit(struct dat_rmr *rmr);
 int verbs_bind_start(struct dat_conn *conn, struct dat_binding *b);
 
 /* srq.c */

@@ -124,9 +124,11 @@ static void peer_closes(struct ktest *t, struct rig *r, struct rig_mem *m)
 	KT_EQ(t, dto->transfered_length, 0);
 	KT_OK(t, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	KT_EQ(t, param.lmr_triplet.segment_length, 0);
+	/* The next bind uses the registration that the peer has ended, with another key. */
 	old = key;
 	KT_OK(t, bind_all(r, rmr, m, 2, &key));
 	KT_EQ(t, rig_status(r, 2), DAT_RMR_BIND_SUCCESS);
+	KT_EQ(t, key >> 8, old >> 8);
 	KT_EQ(t, rig_reads(r, m->addr, 50, key), DAT_DTO_SUCCESS);
 	KT_EQ(t, rig_reads(r, m->addr, 50, old), DAT_DTO_ERR_REMOTE_ACCESS);
 	KT_TRUE(t, rig_reconnect(t, r));
@@ -227,7 +229,149 @@ static void reads_fill_windows(struct ktest *t)
 	with_rig(t, window_reads);
 }
 
+#define REBINDS	40
+
+/* Bind a different part.  Its length is a page at most, so that all parts need as many pages. */
+static void bind_round(struct ktest *t, struct rig *r, DAT_RMR_HANDLE rmr, struct rig_mem *m,
+		       u32 round, DAT_RMR_CONTEXT *key)
+{
+	DAT_LMR_TRIPLET seg = { m->addr + round * 100, 50 + round, m->context };
+
+	KT_OK(t, dat_rmr_bind(rmr, m->lmr, &seg, ALL, DAT_VA_TYPE_VA, r->b, kt_cookie(round), 0,
+			      key));
+	KT_EQ(t, rig_status(r, round), DAT_RMR_BIND_SUCCESS);
+	KT_EQ(t, rig_reads(r, seg.virtual_address, 50, *key), DAT_DTO_SUCCESS);
+}
+
+static void rebind(struct ktest *t, struct rig *r, struct rig_mem *m)
+{
+	DAT_LMR_TRIPLET none = {};
+	DAT_RMR_CONTEXT key[REBINDS], out;
+	DAT_RMR_HANDLE rmr;
+	u32 i, j;
+
+	KT_OK(t, dat_rmr_create(r->pz, &rmr));
+	for (i = 0; i < REBINDS; i++) {
+		bind_round(t, r, rmr, m, i, &key[i]);
+		for (j = 0; j < i; j++)
+			KT_TRUE(t, key[i] != key[j]);
+		/* The upper bits of a key name the registration. */
+		KT_TRUE(t, i < 2 || key[i] >> 8 == key[i - 2] >> 8);
+		if (i % 10 != 9)
+			continue;
+		KT_EQ(t, rig_reads(r, m->addr + (i - 1) * 100, 50, key[i - 1]),
+		      DAT_DTO_ERR_REMOTE_ACCESS);
+		KT_TRUE(t, rig_reconnect(t, r));
+	}
+	KT_OK(t, dat_rmr_bind(rmr, DAT_HANDLE_NULL, &none, ALL, DAT_VA_TYPE_VA, r->b,
+			      kt_cookie(1), 0, &out));
+	KT_EQ(t, rig_status(r, 1), DAT_RMR_BIND_SUCCESS);
+	KT_EQ(t, rig_reads(r, m->addr + (REBINDS - 1) * 100, 50, key[REBINDS - 1]),
+	      DAT_DTO_ERR_REMOTE_ACCESS);
+	KT_TRUE(t, rig_reconnect(t, r));
+	KT_OK(t, dat_lmr_free(m->lmr));
+	KT_OK(t, dat_rmr_free(rmr));
+}
+
+static void windows_rebound(struct ktest *t, struct rig *r)
+{
+	with_mem(t, r, LOCAL, rebind);
+}
+
+static void rebinds_need_two_registrations(struct ktest *t)
+{
+	with_rig(t, windows_rebound);
+}
+
+#define MANY	600	/* more than two registrations have keys */
+
+/* A key does not come back while the RMR has the registration. */
+static void rebind_often(struct ktest *t, struct rig *r, struct rig_mem *m)
+{
+	static DAT_RMR_CONTEXT key[MANY];
+	DAT_RMR_HANDLE rmr;
+	u32 i, j;
+
+	KT_OK(t, dat_rmr_create(r->pz, &rmr));
+	for (i = 0; i < MANY; i++) {
+		KT_OK(t, bind_all(r, rmr, m, i, &key[i]));
+		KT_EQ(t, rig_status(r, i), DAT_RMR_BIND_SUCCESS);
+		for (j = 0; j < i && key[j] != key[i]; j++)
+			;
+		KT_EQ(t, j, i);
+	}
+	KT_OK(t, dat_rmr_free(rmr));
+}
+
+static void windows_rebound_often(struct ktest *t, struct rig *r)
+{
+	with_mem(t, r, LOCAL, rebind_often);
+}
+
+static void keys_do_not_come_back(struct ktest *t)
+{
+	with_rig(t, windows_rebound_often);
+}
+
+/* Return the cookie of the next event, skipping the receives of EP a; or 0 after a failure. */
+static u64 next_request(struct rig *r)
+{
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *bind;
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event;
+
+	for (;;) {
+		switch (kt_next(r->evd, &event)) {
+		case DAT_DTO_COMPLETION_EVENT:
+			dto = &event.event_data.dto_completion_event_data;
+			if (dto->status != DAT_DTO_SUCCESS)
+				return 0;
+			if (dto->operation == DAT_DTO_RECEIVE)
+				continue;
+			return dto->user_cookie.as_64;
+		case DAT_RMR_BIND_COMPLETION_EVENT:
+			bind = &event.event_data.rmr_completion_event_data;
+			return bind->status == DAT_RMR_BIND_SUCCESS ? bind->user_cookie.as_64 : 0;
+		default:
+			return 0;
+		}
+	}
+}
+
+/* A bind keeps its place behind a send that waits for the peer. */
+static void bind_in_order(struct ktest *t, struct rig *r, struct rig_mem *m)
+{
+	DAT_RMR_CONTEXT key = 0, old;
+	DAT_RMR_HANDLE rmr;
+
+	KT_OK(t, dat_rmr_create(r->pz, &rmr));
+	KT_OK(t, bind_all(r, rmr, m, 1, &old));
+	KT_EQ(t, rig_status(r, 1), DAT_RMR_BIND_SUCCESS);
+	KT_OK(t, dat_ep_post_send(r->b, 0, NULL, kt_cookie(2), 0));
+	KT_OK(t, bind_all(r, rmr, m, 3, &key));
+	KT_OK(t, dat_ep_post_send(r->b, 0, NULL, kt_cookie(4), 0));
+	KT_OK(t, dat_ep_post_recv(r->a, 0, NULL, kt_cookie(5), DAT_COMPLETION_DEFAULT_FLAG));
+	KT_EQ(t, next_request(r), 2);
+	KT_EQ(t, next_request(r), 3);
+	KT_OK(t, dat_ep_post_recv(r->a, 0, NULL, kt_cookie(6), DAT_COMPLETION_DEFAULT_FLAG));
+	KT_EQ(t, next_request(r), 4);
+	KT_OK(t, dat_rmr_free(rmr));
+}
+
+static void windows_in_order(struct ktest *t, struct rig *r)
+{
+	with_mem(t, r, LOCAL, bind_in_order);
+}
+
+static void binds_keep_their_place(struct ktest *t)
+{
+	with_rig(t, windows_in_order);
+}
+
 const struct ktest_case ktest_rmr[] = {
+	KTEST(rebinds_need_two_registrations),
+	KTEST(keys_do_not_come_back),
+	KTEST(binds_keep_their_place),
 	KTEST(windows_open_what_they_are_bound_to),
 	KTEST(peers_close_windows_and_the_receive_says_so),
 	KTEST(a_peer_that_ends_a_region_breaks_its_connection),

@@ -208,6 +208,23 @@ TEST_F(queues, of_srqs_are_charged_and_given_back)
 	EXPECT_EQ(0, t_srq(&p->f, p->pz, BUFFERS, &srq));
 }
 
+/* A device may keep a registration for an RMR that is not bound. */
+TEST_F(queues, of_rmrs_are_charged_and_given_back)
+{
+	struct t_pair *p = &self->p;
+	struct dat_rmr_create arg = { .size = sizeof(arg), .pz = p->pz };
+	int n = 0;
+
+	ASSERT_EQ(0, set_queue_memory(0));
+	EXPECT_EQ(-ENOMEM, t_ioctl(p->f.fd, DAT_IOC_RMR_CREATE, &arg));
+	ASSERT_EQ(0, set_queue_memory(1));
+	while (!t_ioctl(p->f.fd, DAT_IOC_RMR_CREATE, &arg) && n < 1000)
+		n++;
+	EXPECT_EQ((1 << 20) / sysconf(_SC_PAGESIZE), n);
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_RMR, arg.id));
+	EXPECT_EQ(0, t_ioctl(p->f.fd, DAT_IOC_RMR_CREATE, &arg));
+}
+
 /* The real user of the process is 0.  It has the capability while its effective user is 0. */
 TEST_F(queues, of_the_privileged_do_not_count_against_others_of_their_uid)
 {

@@ -462,6 +462,9 @@ struct dat_lmr_create {
  * @user_data: value of @owner in the RMR's bind events
  * @id: out: id of the new RMR
  * @rsvd: 0
+ *
+ * ENOMEM: also if the device queues and RMRs of the user would exceed both RLIMIT_MEMLOCK and the
+ * parameter queue_memory.  An RMR counts 4 KiB.
  */
 struct dat_rmr_create {
 	__u32 size;
@@ -490,9 +493,15 @@ struct dat_rmr_create {
  * completed, and later entries start after the bind entry.  The completion event is
  * DAT_EV_RMR_BIND.  EPERM: the LMR lacks a local privilege that a privilege in @priv requires.
  *
+ * If the bind entry fails or is flushed, the RMR has the previous binding or none.  It has none if
+ * the device may have executed a part of the bind entry; then both keys are invalid when the event
+ * comes that ends the connection.
+ *
  * The call pins the pages and charges them to RLIMIT_MEMLOCK.  The pages are unpinned when the
  * binding ends; when the bind entry is flushed, is refused or fails; when the EP whose ring
- * contains the bind entry is freed; or when the RMR is freed.
+ * contains the bind entry is freed; or when the RMR is freed.  The kernel may unpin the pages of the
+ * previous binding a moment after the event of the bind that has ended it, but not after the next
+ * DAT_IOC_RMR_BIND for this RMR.
  *
  * A peer can access the memory once the bind entry has been executed.  Exception: if the range has
  * more pages than the device can register by a send queue entry (max_fast_reg_page_list_len of

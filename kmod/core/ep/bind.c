@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Binds of RMRs in a send queue.  A bind waits until the requests before it have completed.  The
- * transport then registers the memory, and bind_work() puts the binding into effect.
+ * Binds of RMRs in a send queue.  A bind waits until the requests before it have completed, and
+ * until no other EP binds the same RMR.  The requests behind a bind wait until it has completed.
+ *
+ * The transport posts work requests that end the registration of the previous binding and make the
+ * new registration.  Their completion puts the binding into effect.  If a registration must be
+ * destroyed, which may sleep, or if there was nothing to post, bind_work() does that.
  */
 #include "core/dat.h"
 #include "core/ep/conn.h"
@@ -12,90 +16,114 @@
 #include "core/xport.h"
 
 /*
- * Reports that the registration for conn->bind has completed.  @failed: the device has refused the
- * registration.  ep->lock is held.
+ * Reports the bind.  After an error the connection ends, and the teardown abandons bind.taken: work
+ * requests of the bind may still be in the queue of the device.  ep->lock is held.
  */
-void dat_conn_bind_done(struct dat_conn *conn, bool failed)
+static void bind_finish(struct dat_conn *conn, u8 status)
 {
-	lockdep_assert_held(&conn->ep->lock);
-
-	/* If the connection is closing, its teardown completes the bind as flushed. */
-	if (dat_conn_is_closing(conn))
-		return;
-	conn->bind.failed = failed;
-	queue_work(dat_wq, &conn->bind_work);
-}
-
-/*
- * Starts the registration for conn->bind, after all earlier requests have completed.  bind_work()
- * does the rest.  ep->lock is held.
- */
-void dat_bind_start(struct dat_conn *conn)
-{
-	struct dat_bind *bind = &conn->bind;
-	struct dat_ep *ep = conn->ep;
-	struct dat_rmr *rmr;
-	int ret = 0;
-
-	lockdep_assert_held(&ep->lock);
-	bind->started = true;
-	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
-	if (!IS_ERR(rmr)) {
-		bind->taken = dat_rmr_take(rmr, ep->pz, bind->ticket);
-		dat_obj_put(&rmr->obj);
-	}
-	if (bind->taken)
-		ret = conn->dev->ops->bind_start(conn, bind->taken);
-	if (ret > 0)
-		return;
-	bind->failed = ret < 0;
-	queue_work(dat_wq, &conn->bind_work);
-}
-
-static u8 bind_carry_out(struct dat_conn *conn)
-{
-	struct dat_bind *bind = &conn->bind;
-	struct dat_ep *ep = conn->ep;
-	struct dat_rmr *rmr = ERR_PTR(-ENOENT);
-	u8 status = DAT_ST_RMR_FAILED;
-
-	if (bind->taken && !bind->failed)
-		rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
-	if (IS_ERR(rmr)) {
-		dat_binding_free(bind->taken);
-	} else {
-		status = dat_rmr_carry_out(rmr, bind->taken);
-		dat_obj_put(&rmr->obj);
-	}
-	bind->taken = NULL;
-	return status;
-}
-
-/*
- * Puts the binding into effect and reports the bind.  No lock is needed to read conn->bind: once
- * this work item is queued, only this work item changes conn->bind, unless the teardown has
- * cancelled it.
- */
-static void bind_work(struct work_struct *work)
-{
-	struct dat_conn *conn = container_of(work, struct dat_conn, bind_work);
 	struct dat_ep *ep = conn->ep;
 	struct dat_queue *q = &ep->sq;
-	u8 status;
 
-	status = bind_carry_out(conn);
-	spin_lock_bh(&ep->lock);
+	lockdep_assert_held(&ep->lock);
 	conn->bind.set = false;
+	if (status == DAT_ST_SUCCESS)
+		conn->bind.taken = NULL;
 	q->done++;
 	dat_queue_publish(q);
 	dat_report_bind(ep, &conn->bind, status);
 	if (status != DAT_ST_SUCCESS)
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 	dat_conn_progress(conn);
+}
+
+/*
+ * Reports that the work requests for conn->bind have completed.  @status: DAT_ST_*.  A further call
+ * for the same bind, for a work request that was flushed behind a failed one, has no effect.
+ * Context: any but hard interrupt; ep->lock is held.
+ */
+void dat_conn_bind_done(struct dat_conn *conn, u8 status)
+{
+	struct dat_bind *bind = &conn->bind;
+
+	lockdep_assert_held(&conn->ep->lock);
+	/* If the connection is closing, its teardown completes the bind as flushed. */
+	if (dat_conn_is_closing(conn) || !bind->set || !bind->started || bind->ended)
+		return;
+	if (status == DAT_ST_SUCCESS && bind->taken->sleeps) {
+		bind->ended = true;
+		mod_delayed_work(dat_wq, &conn->bind_work, 0);
+		return;
+	}
+	if (status == DAT_ST_SUCCESS)
+		status = dat_rmr_carry_out(bind->taken);
+	bind_finish(conn, status);
+}
+
+/*
+ * Starts conn->bind, after all earlier requests have completed.  While another EP binds the RMR,
+ * bind_work() tries again: that bind does not depend on a peer, so the wait is short.  ep->lock is
+ * held.
+ */
+void dat_bind_start(struct dat_conn *conn)
+{
+	struct dat_bind *bind = &conn->bind;
+	struct dat_ep *ep = conn->ep;
+	struct dat_binding *b;
+	struct dat_rmr *rmr;
+	int ret;
+
+	lockdep_assert_held(&ep->lock);
+	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
+	b = ERR_CAST(rmr);
+	if (!IS_ERR(rmr)) {
+		b = dat_rmr_take(rmr, ep->pz, bind->ticket);
+		dat_obj_put(&rmr->obj);
+	}
+	if (b == ERR_PTR(-EBUSY)) {
+		queue_delayed_work(dat_wq, &conn->bind_work, 1);
+		return;
+	}
+	bind->started = true;
+	ret = PTR_ERR_OR_ZERO(b);
+	if (!ret) {
+		bind->taken = b;
+		ret = conn->dev->ops->bind_start(conn, b);
+	}
+	if (ret < 0) {
+		bind_finish(conn, DAT_ST_RMR_FAILED);
+	} else if (!ret) {
+		bind->ended = true;
+		mod_delayed_work(dat_wq, &conn->bind_work, 0);
+	}
+}
+
+/*
+ * Starts a bind that had to wait for another EP, or puts the binding into effect and reports the
+ * bind.  From the time when bind.ended is set until bind_finish(), only this work uses bind.taken,
+ * unless the teardown has cancelled the work.
+ */
+static void bind_work(struct work_struct *work)
+{
+	struct dat_conn *conn = container_of(to_delayed_work(work), struct dat_conn, bind_work);
+	struct dat_ep *ep = conn->ep;
+	bool ended;
+	u8 status;
+
+	spin_lock_bh(&ep->lock);
+	ended = conn->bind.set && conn->bind.ended;
+	if (!ended)
+		dat_conn_progress(conn);
+	spin_unlock_bh(&ep->lock);
+	if (!ended)
+		return;
+	dat_rmr_end_old(conn->bind.taken);
+	status = dat_rmr_carry_out(conn->bind.taken);
+	spin_lock_bh(&ep->lock);
+	bind_finish(conn, status);
 	spin_unlock_bh(&ep->lock);
 }
 
 void dat_bind_init(struct dat_conn *conn)
 {
-	INIT_WORK(&conn->bind_work, bind_work);
+	INIT_DELAYED_WORK(&conn->bind_work, bind_work);
 }

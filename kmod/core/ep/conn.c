@@ -420,10 +420,10 @@ static void conn_report_end(struct dat_conn *conn)
 	struct dat_flush f;
 
 	/*
-	 * conn_quiesce() has cancelled bind_work, and the QP no longer runs the work request that
-	 * registers memory, so nothing else uses the binding.
+	 * conn_quiesce() has cancelled bind_work, and the QP no longer runs the work requests of the
+	 * bind, so nothing else uses the binding.
 	 */
-	dat_binding_free(conn->bind.taken);
+	dat_rmr_abandon(conn->bind.taken);
 	spin_lock_bh(&ep->lock);
 	dat_queue_flush_begin(ep, &f);
 	while (conn_flush(conn, &f))
@@ -445,7 +445,7 @@ static unsigned long conn_quiesce(struct dat_conn *conn)
 	unsigned long delay;
 
 	cancel_delayed_work_sync(&conn->timer);
-	cancel_work_sync(&conn->bind_work);
+	cancel_delayed_work_sync(&conn->bind_work);
 	cancel_work_sync(&conn->early_work);
 	delay = conn->dev->ops->conn_quiesce(conn);
 	/* Receives that completed during the drain may have queued early_work again. */

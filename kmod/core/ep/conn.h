@@ -23,13 +23,14 @@ struct dat_psp;
 /* A bind request from the send queue.  Until the bind completes, no later request is posted. */
 struct dat_bind {
 	bool			set;		/* the structure holds a bind request */
-	bool			started;	/* dat_bind_start() has run */
-	bool			failed;		/* the registration failed */
+	bool			started;	/* dat_bind_start() has started the bind */
+	bool			ended;		/* bind_work does the rest */
 	u64			cookie;
 	u8			flags;
 	u32			rmr;		/* id of the RMR; 0 if the request had none */
 	u32			ticket;		/* number that names the prepared binding */
-	struct dat_binding	*taken;		/* binding, owned; NULL: not started or not found */
+	/* Binding, owned; NULL: not started, not found, or in effect. */
+	struct dat_binding	*taken;
 };
 
 /* A work request that failed before it reached the device. */
@@ -91,7 +92,8 @@ enum dat_conn_state {
  *	ops->conn_quiesce() returns a delay, which dat_conn_resume_close() may end early
  * @early_work: work that lets the transport report ESTABLISHED, see dat_conn_imply_established(),
  *	and reports the receives in @early that dat_conn_established() has left
- * @bind_work: work that puts the binding of @bind into effect, after its registration
+ * @bind_work: work that starts the bind in @bind if it had to wait for another EP, or puts its
+ *	binding into effect if that may sleep
  * @timer: timeout of the handshake: at the end that connects, the consumer's timeout; at the end
  *	that accepts, the module parameter accept_timeout
  * @psp: listener whose backlog counts an accepted connection until the handshake ends; reference
@@ -152,7 +154,7 @@ struct dat_conn {
 	struct dat_slot		*rq_slots;
 	struct delayed_work	close_work;
 	struct work_struct	early_work;
-	struct work_struct	bind_work;
+	struct delayed_work	bind_work;
 	struct delayed_work	timer;
 	struct dat_psp		*psp;
 	struct sockaddr_storage	peer;
@@ -344,7 +346,7 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 /* bind.c */
 void dat_bind_init(struct dat_conn *conn);
 void dat_bind_start(struct dat_conn *conn);
-void dat_conn_bind_done(struct dat_conn *conn, bool failed);
+void dat_conn_bind_done(struct dat_conn *conn, u8 status);
 
 /* connect.c */
 int dat_ep_connect(struct dat_ep *ep, const struct sockaddr_storage *dst, u64 timeout_us,

@@ -5,12 +5,21 @@
  *
  * Each binding has a registration of its own, and takes effect in two steps.  First an ioctl or a
  * kernel call prepares the binding: the call pins the pages and chooses an rkey, which gives no
- * access yet.  Then an entry in a send queue carries out the binding: the driver registers the
- * memory and ends the previous binding.  The pump lets no request pass a bind (see queue.c).  So
- * earlier requests have used the old rkey, and later requests may carry the new rkey.
+ * access yet.  Then an entry in a send queue carries out the binding: work requests end the
+ * registration of the previous binding and register the memory.  The pump lets no request pass a
+ * bind (see queue.c).  So earlier requests have used the old rkey, and later requests may carry the
+ * new rkey.
+ *
+ * The second step runs for one binding of an RMR at a time (rmr->busy).  So at its end, the
+ * previous binding has ended, and so have all bindings before that.
+ *
+ * A registration that a work request or a peer has ended gives no access, so the transport keeps it
+ * for a later binding.  If the end of a registration is not certain, for example because the
+ * connection has ended before the bind has completed, the registration is destroyed.
  *
  * If a part is too large to be registered by a work request, the first step registers the part.
- * The rkey then gives access before the second step.
+ * The rkey then gives access before the second step.  The second step of the next binding destroys
+ * the registration, which may sleep.
  */
 #include <linux/rbtree.h>
 #include <linux/slab.h>
@@ -25,10 +34,10 @@
 #define RMR_MAX_PREPARED	64
 
 /*
- * Frees a binding, so that its rkey gives no access.  @b: NULL, or a binding that is in no list and
- * has no registration in progress.  May sleep.
+ * Frees a binding, so that its rkey gives no access.  @b: NULL, or a binding that is in no list.
+ * May sleep.
  */
-void dat_binding_free(struct dat_binding *b)
+static void binding_free(struct dat_binding *b)
 {
 	if (!b)
 		return;
@@ -37,6 +46,7 @@ void dat_binding_free(struct dat_binding *b)
 		dat_obj_unuse(&b->lmr->obj);
 	if (b->lmr)
 		dat_obj_put(&b->lmr->obj);
+	dat_obj_put(&b->rmr->obj);
 	kfree(b);
 }
 
@@ -45,7 +55,7 @@ static void bindings_free(struct list_head *list)
 	struct dat_binding *b, *next;
 
 	list_for_each_entry_safe(b, next, list, node)
-		dat_binding_free(b);
+		binding_free(b);
 }
 
 /* Checks zone, range and privileges.  REMOTE_READ needs no check: all LMRs allow local reads. */
@@ -94,7 +104,7 @@ static int rmr_prepare(struct dat_rmr *rmr, struct dat_binding *b, u32 *ticket)
 	if (rmr->dead)
 		goto out;
 	ret = -ENOMEM;
-	/* window_drop() may have added bindings beyond the limit. */
+	/* binding_drop() may have added bindings beyond the limit. */
 	if (rmr->nprepared >= RMR_MAX_PREPARED)
 		goto out;
 	/* Skip 0, so that a queue entry with ticket 0 names no binding. */
@@ -110,7 +120,7 @@ out:
 	return ret;
 }
 
-/* Frees the bindings that rmr_forget() has dropped.  May sleep, which rmr_forget() must not. */
+/* Frees the bindings that rmr_forget() and binding_drop() have dropped.  May sleep. */
 static void rmr_purge(struct dat_rmr *rmr)
 {
 	struct dat_binding *b, *next;
@@ -131,7 +141,11 @@ static void rmr_purge_work(struct work_struct *work)
 	rmr_purge(container_of(work, struct dat_rmr, purge_work));
 }
 
-/* Creates an RMR.  @user_data: value of dat_eqe.owner in events of the RMR's binds.  May sleep. */
+/*
+ * Creates an RMR.  @user_data: value of dat_eqe.owner in events of the RMR's binds.  May sleep.
+ * Fails with -ENOENT if the zone is being freed; with -ENOMEM, also if dat_locked_charge() refuses
+ * the registration that the transport may keep; or with -ENODEV if the IA is shut down.
+ */
 struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
 {
 	struct dat_rmr *rmr = dat_obj_alloc(pz->obj.ia, DAT_OBJ_RMR, user_data);
@@ -146,6 +160,11 @@ struct dat_rmr *dat_rmr_create(struct dat_pz *pz, u64 user_data)
 	if (ret)
 		goto err_abort;
 	rmr->pz = pz;
+	/* No cgroup is charged for the registration that the transport keeps for the RMR. */
+	if (!pz->obj.ia->face->kernel)
+		ret = dat_locked_charge(&rmr->locked, DAT_LOCKED_RMR);
+	if (ret)
+		goto err_abort;
 	ret = dat_obj_publish(&rmr->obj);
 	if (ret)
 		goto err_abort;
@@ -186,6 +205,7 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 		dat_obj_unuse(&rmr->obj);
 		return -ENOMEM;
 	}
+	kref_get(&rmr->obj.ref);
 	b->rmr = rmr;
 	b->pz = rmr->pz;
 	RB_CLEAR_NODE(&b->in_pz);
@@ -211,7 +231,7 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 	return 0;
 
 err_free:
-	dat_binding_free(b);
+	binding_free(b);
 	dat_obj_unuse(&rmr->obj);
 	return ret;
 }
@@ -246,11 +266,25 @@ static bool binding_begin(struct dat_binding *b)
 	return b->in_effect || !b->lmr;
 }
 
+/* Chooses how @b ends the binding in effect, if that may give access. */
+static void binding_replaces(struct dat_binding *b, const struct dat_binding *old)
+{
+	lockdep_assert_held(&b->rmr->lock);
+	if (!old || !old->live)
+		return;
+	if (old->by_request)
+		b->ends = old->rkey;
+	else
+		b->sleeps = true;
+}
+
 /*
  * Takes the prepared binding that a queue entry names.  @pz: protection zone of the EP to whose
- * queue the entry was posted.  The caller owns the binding, and keeps @pz from being freed until
- * the binding is carried out or freed.  Context: any but hard interrupt.  Returns NULL if there is
- * no such binding, or if the LMR of the binding was freed.
+ * queue the entry was posted.  The caller owns the binding and then calls dat_rmr_abandon(), unless
+ * dat_rmr_carry_out() succeeds.  Until then, the caller keeps @pz from being freed, and no other
+ * binding of the RMR takes effect.  Context: any but hard interrupt.  Fails with -ENOENT if there
+ * is no such binding, or if the LMR of the binding was freed; with -EBUSY if another binding of the
+ * RMR was taken and has not ended.
  */
 struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u32 ticket)
 {
@@ -259,13 +293,18 @@ struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u
 	spin_lock_bh(&rmr->lock);
 	if (!rmr->dead && rmr->pz == pz)
 		b = rmr_find(rmr, ticket);
-	if (b && !binding_begin(b)) {
+	if (!b) {
+		b = ERR_PTR(-ENOENT);
+	} else if (rmr->busy) {
+		b = ERR_PTR(-EBUSY);
+	} else if (!binding_begin(b)) {
 		rmr_forget(rmr, b);
-		b = NULL;
-	}
-	if (b) {
+		b = ERR_PTR(-ENOENT);
+	} else {
 		list_del(&b->node);
 		rmr->nprepared--;
+		rmr->busy = true;
+		binding_replaces(b, rmr->bound);
 	}
 	spin_unlock_bh(&rmr->lock);
 	return b;
@@ -315,23 +354,102 @@ static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
 }
 
 /*
- * Puts a registered binding from dat_rmr_take() into effect and frees the previous binding.  Takes
- * ownership of @b.  May sleep.  On return the rkey of the freed binding gives no access.  If the
- * RMR is shut down, frees @b and returns DAT_ST_RMR_FAILED.
+ * Drops a binding that is not in effect any more and whose rkey gives no access.  The use of the
+ * LMR ends at once; rmr_purge() frees the rest later.  dat_obj_unuse() does not sleep here, because
+ * the binding keeps a reference to the LMR.  If the binding pins no pages, the next bind frees it,
+ * and its registration serves that bind.
  */
-u8 dat_rmr_carry_out(struct dat_rmr *rmr, struct dat_binding *b)
+static void binding_drop(struct dat_rmr *rmr, struct dat_binding *b)
 {
-	struct dat_binding *old = b;
-	struct dat_pz *pz = b->pz;
+	lockdep_assert_held(&rmr->lock);
+	list_add_tail(&b->node, &rmr->prepared);
+	rmr->nprepared++;
+	b->ticket = 0;
+	if (b->lmr && b->lmr->kind->pinned)
+		queue_work(dat_wq, &rmr->purge_work);
+	if (b->in_effect)
+		dat_obj_unuse(&b->lmr->obj);
+	b->in_effect = false;
+}
+
+/* Ends the binding in effect, if any, and destroys its registration.  May sleep. */
+static void rmr_unbind(struct dat_rmr *rmr, struct dat_pz *pz)
+{
+	struct dat_binding *old;
 
 	spin_lock_bh(&pz->rmr_lock);
 	spin_lock(&rmr->lock);
-	if (!rmr->dead)
-		old = rmr_exchange(rmr, pz, b);
+	old = rmr_exchange(rmr, pz, NULL);
 	spin_unlock(&rmr->lock);
 	spin_unlock_bh(&pz->rmr_lock);
-	dat_binding_free(old);
-	return old == b ? DAT_ST_RMR_FAILED : DAT_ST_SUCCESS;
+	binding_free(old);
+}
+
+/*
+ * Ends the previous binding and destroys its registration, if the work requests of @b have not
+ * ended that registration.  @b: binding from dat_rmr_take(), whose work requests have completed.
+ * May sleep.
+ */
+void dat_rmr_end_old(struct dat_binding *b)
+{
+	if (b->sleeps)
+		rmr_unbind(b->rmr, b->pz);
+	b->sleeps = false;
+}
+
+/**
+ * dat_rmr_carry_out() - put a registered binding into effect
+ * @b: binding from dat_rmr_take(), whose work requests have completed without an error; @b->sleeps
+ *	is not set
+ *
+ * After a success the RMR owns @b, and the rkeys of earlier bindings give no access.
+ *
+ * Context: any but hard interrupt.  Return: DAT_ST_SUCCESS; DAT_ST_RMR_FAILED if the RMR is shut
+ * down.
+ */
+u8 dat_rmr_carry_out(struct dat_binding *b)
+{
+	struct dat_rmr *rmr = b->rmr;
+	struct dat_binding *old;
+	struct dat_pz *pz = b->pz;
+	bool dead;
+
+	spin_lock_bh(&pz->rmr_lock);
+	spin_lock(&rmr->lock);
+	dead = rmr->dead;
+	if (!dead) {
+		old = rmr_exchange(rmr, pz, b);
+		if (old) {
+			old->live = false;
+			binding_drop(rmr, old);
+		}
+		rmr->busy = false;
+	}
+	spin_unlock(&rmr->lock);
+	spin_unlock_bh(&pz->rmr_lock);
+	return dead ? DAT_ST_RMR_FAILED : DAT_ST_SUCCESS;
+}
+
+/*
+ * Frees a binding from dat_rmr_take() that does not take effect.  @b: NULL or a binding; its work
+ * requests are not in flight.  If the work requests may have ended the registration of the binding
+ * in effect, unbinds the RMR.  May sleep.
+ */
+void dat_rmr_abandon(struct dat_binding *b)
+{
+	struct dat_rmr *rmr;
+
+	if (!b)
+		return;
+	rmr = b->rmr;
+	kref_get(&rmr->obj.ref);
+	if (b->ends)
+		rmr_unbind(rmr, b->pz);
+	binding_free(b);
+	spin_lock_bh(&rmr->lock);
+	rmr->busy = false;
+	spin_unlock_bh(&rmr->lock);
+	dat_obj_put(&rmr->obj);
 }
 
 /*
@@ -349,11 +467,7 @@ void dat_rmr_forget(struct dat_rmr *rmr, u32 ticket)
 	spin_unlock_bh(&rmr->lock);
 }
 
-/*
- * Ends a binding whose rkey the device has invalidated.  The use of the LMR ends at once;
- * purge_work frees the rest later.  dat_obj_unuse() does not sleep here, because the binding keeps
- * a reference to the LMR.  pz->rmr_lock is held.
- */
+/* Ends a binding whose rkey the device has invalidated.  pz->rmr_lock is held. */
 static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 {
 	struct dat_rmr *rmr = b->rmr;
@@ -361,12 +475,8 @@ static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 	lockdep_assert_held(&pz->rmr_lock);
 	spin_lock(&rmr->lock);
 	rmr_exchange(rmr, pz, NULL);
-	list_add_tail(&b->node, &rmr->prepared);
-	rmr->nprepared++;
-	rmr_forget(rmr, b);
-	if (b->in_effect)
-		dat_obj_unuse(&b->lmr->obj);
-	b->in_effect = false;
+	b->live = false;
+	binding_drop(rmr, b);
 	spin_unlock(&rmr->lock);
 }
 
@@ -452,7 +562,9 @@ static void rmr_shutdown(struct dat_obj *obj)
 	/* rmr->prepared is empty and rmr->dead is set, so purge_work cannot be queued again. */
 	cancel_work_sync(&rmr->purge_work);
 	bindings_free(&all);
-	dat_binding_free(bound);
+	binding_free(bound);
+	pz->obj.ia->dev->ops->rmr_exit(rmr);
+	dat_locked_uncharge(&rmr->locked);
 	rmr->pz = NULL;
 	dat_obj_unuse(&pz->obj);
 }
