@@ -18,6 +18,7 @@
 #include "dat_test.h"
 #include "clock.h"
 #include "proc.h"
+#include "rmr_test.h"
 #include "roce_peer.h"
 
 #ifndef RACE_S
@@ -38,15 +39,6 @@ FIXTURE(rmr) {
 	long pin;
 	long pages;
 };
-
-static int make_rmr(struct t_file *f, uint32_t pz, uint32_t *id)
-{
-	struct dat_rmr_create arg = { .size = sizeof(arg), .pz = pz, .user_data = 77 };
-	int ret = t_ioctl(f->fd, DAT_IOC_RMR_CREATE, &arg);
-
-	*id = arg.id;
-	return ret;
-}
 
 FIXTURE_SETUP(rmr)
 {
@@ -74,42 +66,9 @@ FIXTURE_TEARDOWN(rmr)
 	EXPECT_EQ(self->pages, pinned_pages());
 }
 
-static int prepare(struct t_file *f, uint32_t rmr, const struct t_lmr *lmr,
-		   struct dat_rmr_bind *arg)
-{
-	*arg = (struct dat_rmr_bind) {
-		.size = sizeof(*arg), .id = rmr, .lmr = lmr ? lmr->id : 0,
-		.priv = DAT_PRIV_REMOTE_READ, .addr = lmr ? (uintptr_t)lmr->va : 0,
-		.length = lmr ? lmr->size : 0,
-	};
-	return t_ioctl(f->fd, DAT_IOC_RMR_BIND, arg);
-}
-
 static int prepare_it(FIXTURE_DATA(rmr) *self, struct dat_rmr_bind *arg)
 {
 	return prepare(&self->p.f, self->rmr, &self->mem, arg);
-}
-
-static int post_bind(struct t_ep *ep, uint64_t rmr, uint32_t ticket, int num_sge)
-{
-	struct dat_sqe *sqe = t_sqe(&ep->sq);
-
-	sqe->opcode = DAT_OP_RMR_BIND;
-	sqe->raddr = rmr;
-	sqe->rkey = ticket;
-	sqe->cookie = 55;
-	sqe->num_sge = num_sge;
-	return t_push(&ep->sq);
-}
-
-/* Returns the status of the next event if the event has type @type; else -1. */
-static int next_status(struct t_evd *evd, uint32_t type)
-{
-	struct dat_eqe eqe;
-
-	if (!t_event(evd, T_WAIT_MS, &eqe) || eqe.type != type)
-		return -1;
-	return eqe.status;
 }
 
 /* Disconnect and reset both EPs, discard their events, and connect them again. */
@@ -139,16 +98,6 @@ static int peer_reads(FIXTURE_DATA(rmr) *self, uint32_t key)
 			 self->p.mem.lkey, 64, (uintptr_t)self->mem.va, key);
 
 	return ret ? ret : next_status(&self->evd[1], DAT_EV_DTO);
-}
-
-/* Wait until @kb KiB are pinned, because unpinning is deferred.  Returns the pinned KiB. */
-static long wait_for_pinned(long kb)
-{
-	int i;
-
-	for (i = 0; i < 50 && vm_pin_kb() != kb; i++)
-		usleep(20000);
-	return vm_pin_kb();
 }
 
 TEST_F(rmr, a_ticket_works_once)

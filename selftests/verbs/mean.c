@@ -126,6 +126,14 @@ static bool dead;
 module_param(dead, bool, 0644);
 MODULE_PARM_DESC(dead, "Posts succeed, but nothing completes any more, and nothing is flushed");
 
+static bool reg_refused;
+module_param(reg_refused, bool, 0644);
+MODULE_PARM_DESC(reg_refused, "Posts that begin or end a registration by work request fail");
+
+static int reg_status;
+module_param(reg_status, int, 0644);
+MODULE_PARM_DESC(reg_status, "Such work requests complete with this enum ib_wc_status");
+
 /* --- objects ------------------------------------------------------------------ */
 
 /* Operations of rxe before they were replaced. */
@@ -294,13 +302,28 @@ static int mean_destroy_cq(struct ib_cq *cq, struct ib_udata *udata)
 	return 0;
 }
 
+static void spoil_registrations(struct ib_wc *wc, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (wc[i].opcode != IB_WC_REG_MR && wc[i].opcode != IB_WC_LOCAL_INV)
+			continue;
+		hit();
+		wc[i].status = READ_ONCE(reg_status);
+	}
+}
+
 static int mean_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc)
 {
 	if (READ_ONCE(dead) && of_kernel_cq(cq)) {
 		hit();
 		return 0;
 	}
-	return real.poll_cq(cq, n, wc);
+	n = real.poll_cq(cq, n, wc);
+	if (READ_ONCE(reg_status) && of_kernel_cq(cq))
+		spoil_registrations(wc, n);
+	return n;
 }
 
 /* --- queue pairs ------------------------------------------------------------------ */
@@ -444,6 +467,12 @@ static int mean_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 {
 	if (READ_ONCE(dead) && of_kernel_qp(qp))
 		return 0;
+	if (READ_ONCE(reg_refused) && of_kernel_qp(qp) &&
+	    (wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV)) {
+		hit();
+		*bad = wr;
+		return -ENOMEM;
+	}
 	return real.post_send(qp, wr, bad);
 }
 

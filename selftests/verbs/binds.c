@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/*
+ * Bindings of RMRs that work requests begin and end.  Uses the mean device, whose driver dat.ko
+ * takes for one that registers memory of processes by work request.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "dat_test.h"
+#include "mean.h"
+#include "proc.h"
+#include "rmr_test.h"
+
+#define KB	64	/* size of mem in KiB */
+
+/* An RMR, memory for it, and the connection that binds it. */
+FIXTURE(binds) {
+	struct t_pair p;
+	struct t_evd evd[2];
+	struct t_ep ep[2];
+	struct t_lmr mem;
+	uint32_t rmr;
+	long pin;
+	long pages;
+};
+
+/* The first test loads the mean device. */
+static int is_mean(void)
+{
+	return !access("/sys/module/dat_mean", F_OK);
+}
+
+/* Runs once, when the program ends: each test is a process that ends by _exit(). */
+static void __attribute__((destructor)) unload(void)
+{
+	if (is_mean() && mean_unload())
+		fprintf(stderr, "# cannot unload the mean device\n");
+}
+
+static int binds_open(FIXTURE_DATA(binds) *w)
+{
+	const uint32_t streams = DAT_STREAM_DTO | DAT_STREAM_CONNECTION | DAT_STREAM_RMR_BIND;
+	struct t_pair *p = &w->p;
+	int i;
+
+	w->pages = pinned_pages();
+	if (t_pair_open(p))
+		return -1;
+	for (i = 0; i < 2; i++)
+		if (t_evd(&p->f, streams, 256, &w->evd[i]) ||
+		    t_ep(&p->f, p->pz, &w->evd[i], 0, 20 + i, &w->ep[i]))
+			return -1;
+	if (t_connect_eps(p, w->ep, w->evd) || t_lmr(&p->f, p->pz, KB << 10, T_PRIV_ALL, &w->mem) ||
+	    make_rmr(&p->f, p->pz, &w->rmr))
+		return -1;
+	w->pin = vm_pin_kb();
+	return 0;
+}
+
+FIXTURE_SETUP(binds)
+{
+	if (mean_missing())
+		return;
+	ASSERT_EQ(0, is_mean() ? 0 : mean_load("driver=irdma user_mr=2"));
+	ASSERT_EQ(0, binds_open(self));
+}
+
+FIXTURE_TEARDOWN(binds)
+{
+	if (mean_missing())
+		return;
+	mean_set("dead", "0");
+	mean_set("reg_refused", "0");
+	mean_set("reg_status", "0");
+	t_pair_close(&self->p);
+	EXPECT_EQ(self->pages, pinned_pages());
+}
+
+/* A SKIP() in the fixture does not skip the tests of the fixture, so each test calls this macro. */
+#define NEEDS_MEAN() do {							\
+	if (mean_missing())							\
+		SKIP(return, mean_missing());					\
+} while (0)
+
+/* Disconnect and reset both EPs, discard their events, and connect them again. */
+static int reconnect(FIXTURE_DATA(binds) *w)
+{
+	struct dat_eqe eqe;
+	int i, ret = 0;
+
+	for (i = 0; i < 2; i++)
+		t_disconnect(&w->p.f, &w->ep[i], 0);
+	for (i = 0; i < 2; i++)
+		while (w->ep[i].st->state != 11)
+			if (!t_event(&w->evd[i], T_WAIT_MS, &eqe))
+				return -ETIMEDOUT;
+	for (i = 0; i < 2 && !ret; i++)
+		ret = t_reset(&w->p.f, &w->ep[i]);
+	for (i = 0; i < 2; i++)
+		while (t_event(&w->evd[i], 0, &eqe))
+			;
+	return ret ? ret : t_connect_eps(&w->p, w->ep, w->evd);
+}
+
+/*
+ * Let the peer read the first bytes of @at with the key @key.  Returns the status of the RDMA read,
+ * or -EIO if the data are wrong.
+ */
+static int peer_reads(FIXTURE_DATA(binds) *w, const void *at, uint32_t key)
+{
+	const size_t len = 64;
+	int ret = t_rdma(&w->ep[1], DAT_OP_RDMA_READ, 9, (uintptr_t)w->p.mem.va, w->p.mem.lkey,
+			 len, (uintptr_t)at, key);
+
+	ret = ret ? ret : next_status(&w->evd[1], DAT_EV_DTO);
+	if (ret)
+		return ret;
+	return memcmp(w->p.mem.va, at, len) ? -EIO : 0;
+}
+
+/* A read of the peer with @key is refused, and so ends the connection: connect again. */
+static int refused(FIXTURE_DATA(binds) *w, uint32_t key)
+{
+	return peer_reads(w, w->mem.va, key) == DAT_ST_REMOTE_ACCESS ? reconnect(w) : -1;
+}
+
+/* Prepare to bind all of mem. */
+static int prepare_it(FIXTURE_DATA(binds) *w, struct dat_rmr_bind *b)
+{
+	return prepare(&w->p.f, w->rmr, &w->mem, b);
+}
+
+/* Bind the @len bytes at @at of @lmr, and wait for the event. */
+static int bind_part(FIXTURE_DATA(binds) *w, const struct t_lmr *lmr, size_t at, size_t len,
+		     struct dat_rmr_bind *b)
+{
+	const struct t_lmr part = { .id = lmr->id, .va = (char *)lmr->va + at, .size = len };
+	int ret = prepare(&w->p.f, w->rmr, &part, b);
+
+	if (!ret)
+		ret = post_bind(&w->ep[0], b->id, b->ticket, 0);
+	return ret ? ret : next_status(&w->evd[0], DAT_EV_RMR_BIND);
+}
+
+/* Post a bind whose work requests never complete, because the device is dead meanwhile. */
+static int bind_in_device(FIXTURE_DATA(binds) *w, struct dat_rmr_bind *b)
+{
+	return mean_set("dead", "1") || prepare_it(w, b) ||
+	       post_bind(&w->ep[0], b->id, b->ticket, 0) || t_kick(&w->p.f) ||
+	       mean_set("dead", "0");
+}
+
+TEST_F_TIMEOUT(binds, each_bind_has_a_new_key_and_ends_the_previous_one, 120)
+{
+	enum { ROUNDS = 48 };
+	FIXTURE_DATA(binds) *w = self;
+	uint32_t key[ROUNDS];
+	struct dat_rmr_bind b;
+	int i, j, same = 0;
+
+	NEEDS_MEAN();
+	for (i = 0; i < ROUNDS; i++) {
+		size_t at = i * 1001 % 5000, len = 100 + i * 777 % 20000;
+
+		ASSERT_EQ(0, bind_part(w, &w->mem, at, len, &b)) TH_LOG("round %d", i);
+		EXPECT_EQ(0, peer_reads(w, w->mem.va + at, b.rmr_context))
+			TH_LOG("round %d", i);
+		key[i] = b.rmr_context;
+		for (j = 0; j < i; j++)
+			EXPECT_NE(key[j], key[i]) TH_LOG("rounds %d and %d", j, i);
+		for (j = 0; j < i && key[j] >> 8 != key[i] >> 8; j++)
+			;
+		same += j < i;
+		if (i % 12 == 11)
+			EXPECT_EQ(0, refused(w, key[i - 1])) TH_LOG("round %d", i);
+	}
+	/* The upper bits of a key name the registration: most binds use one that is there. */
+	EXPECT_LT(ROUNDS / 2, same);
+	/* Only the last binding pins memory. */
+	ASSERT_EQ(0, bind_part(w, &w->mem, 0, KB << 10, &b));
+	EXPECT_EQ(w->pin + KB, wait_for_pinned(w->pin + KB));
+	ASSERT_EQ(0, prepare(&w->p.f, w->rmr, NULL, &b));
+	ASSERT_EQ(0, post_bind(&w->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&w->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(w->pin, wait_for_pinned(w->pin));
+	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
+}
+
+/*
+ * A disconnect flushes a bind that is in the queue of the device, and nobody knows whether the
+ * device has carried out a part of the bind.  So neither key may give access, and the next bind
+ * needs another registration.
+ */
+TEST_F_TIMEOUT(binds, a_bind_that_was_cut_off_leaves_no_key_and_no_registration, 120)
+{
+	FIXTURE_DATA(binds) *w = self;
+	struct dat_rmr_bind first, cut, b;
+	struct dat_eqe eqe;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, bind_part(w, &w->mem, 0, KB << 10, &first));
+	ASSERT_EQ(0, bind_in_device(w, &cut));
+	ASSERT_EQ(0, t_disconnect(&w->p.f, &w->ep[0], 0));
+	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&w->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_LE(0, next_status(&w->evd[0], DAT_EV_DISCONNECTED));
+	EXPECT_EQ(0, t_event(&w->evd[0], 0, &eqe));
+	EXPECT_EQ(w->pin, wait_for_pinned(w->pin));
+	ASSERT_EQ(0, reconnect(w));
+	EXPECT_EQ(0, refused(w, first.rmr_context));
+	EXPECT_EQ(0, refused(w, cut.rmr_context));
+	ASSERT_EQ(0, bind_part(w, &w->mem, 0, 100, &b));
+	EXPECT_NE(first.rmr_context >> 8, b.rmr_context >> 8);
+	EXPECT_NE(cut.rmr_context >> 8, b.rmr_context >> 8);
+	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(w, w->mem.va, b.rmr_context));
+}
+
+/* The free does not wait for the bind.  The key that is in effect ends at once. */
+TEST_F_TIMEOUT(binds, a_free_ends_the_keys_of_a_bind_in_flight, 120)
+{
+	FIXTURE_DATA(binds) *w = self;
+	struct dat_rmr_bind first, b;
+	struct dat_eqe eqe;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, bind_part(w, &w->mem, 0, KB << 10, &first));
+	ASSERT_EQ(0, bind_in_device(w, &b));
+	ASSERT_EQ(0, t_free(&w->p.f, DAT_OBJ_RMR, w->rmr));
+	/* This breaks the connection, which flushes the bind. */
+	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(w, w->mem.va, first.rmr_context));
+	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&w->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(1, t_event(&w->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_NE(DAT_EV_RMR_BIND, eqe.type);
+	EXPECT_EQ(w->pin, wait_for_pinned(w->pin));
+	ASSERT_EQ(0, reconnect(w));
+	EXPECT_EQ(0, refused(w, b.rmr_context));
+	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
+}
+
+/*
+ * While one endpoint's bind is in the device, the previous key may still give access.  So a bind of
+ * the same RMR at another endpoint completes only after the first bind, and the memory of the
+ * previous binding cannot be freed.
+ */
+TEST_F_TIMEOUT(binds, binds_of_two_endpoints_end_one_after_the_other, 120)
+{
+	FIXTURE_DATA(binds) *w = self;
+	struct dat_rmr_bind first, slow, fast;
+	struct dat_eqe eqe;
+	struct t_lmr other;
+	struct t_evd evd[2];
+	struct t_ep ep[2];
+	int i;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_lmr(&w->p.f, w->p.pz, 4096, T_PRIV_ALL, &other));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, t_evd(&w->p.f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION |
+				   DAT_STREAM_RMR_BIND, 64, &evd[i]));
+		ASSERT_EQ(0, t_ep(&w->p.f, w->p.pz, &evd[i], 0, 30 + i, &ep[i]));
+	}
+	ASSERT_EQ(0, t_connect_eps(&w->p, ep, evd));
+	ASSERT_EQ(0, bind_part(w, &other, 0, 4096, &first));
+	ASSERT_EQ(0, bind_in_device(w, &slow));
+	ASSERT_EQ(0, prepare_it(w, &fast));
+	ASSERT_EQ(0, post_bind(&ep[0], fast.id, fast.ticket, 0));
+	EXPECT_EQ(0, t_event(&evd[0], 200, &eqe));
+	EXPECT_EQ(-EBUSY, t_free(&w->p.f, DAT_OBJ_LMR, other.id));
+	ASSERT_EQ(0, t_disconnect(&w->p.f, &w->ep[0], 0));
+	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&w->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, other.id));
+	ASSERT_EQ(0, reconnect(w));
+	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(w, w->mem.va, fast.rmr_context));
+	EXPECT_EQ(0, refused(w, first.rmr_context));
+	EXPECT_EQ(0, refused(w, slow.rmr_context));
+	EXPECT_EQ(w->pin + KB, wait_for_pinned(w->pin + KB));
+}
+
+/* A bind that fails in the device is reported once, and breaks its connection. */
+TEST_F_TIMEOUT(binds, a_bind_that_the_device_refuses_ends_both_keys, 240)
+{
+	static const struct {
+		const char *param, *value;
+		int status;
+	} how[] = {
+		{ "reg_refused", "1", DAT_ST_RMR_FAILED },
+		{ "reg_status", "2", DAT_ST_RMR_FAILED },	/* IB_WC_LOC_QP_OP_ERR */
+		{ "reg_status", "5", DAT_ST_FLUSHED },		/* IB_WC_WR_FLUSH_ERR */
+	};
+	FIXTURE_DATA(binds) *w = self;
+	struct dat_rmr_bind first, b;
+	struct dat_eqe eqe;
+	unsigned int i;
+
+	NEEDS_MEAN();
+	for (i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
+		ASSERT_EQ(0, bind_part(w, &w->mem, 0, KB << 10, &first)) TH_LOG("%u", i);
+		ASSERT_EQ(0, prepare_it(w, &b));
+		ASSERT_EQ(0, mean_set("hits", "0"));
+		ASSERT_EQ(0, mean_set(how[i].param, how[i].value));
+		ASSERT_EQ(0, post_bind(&w->ep[0], b.id, b.ticket, 0));
+		EXPECT_EQ(how[i].status, next_status(&w->evd[0], DAT_EV_RMR_BIND))
+			TH_LOG("%u", i);
+		EXPECT_LE(0, next_status(&w->evd[0], DAT_EV_BROKEN)) TH_LOG("%u", i);
+		EXPECT_EQ(0, t_event(&w->evd[0], 0, &eqe)) TH_LOG("%u", i);
+		EXPECT_EQ(1, mean_hits()) TH_LOG("%u", i);
+		ASSERT_EQ(0, mean_set(how[i].param, "0"));
+		EXPECT_EQ(w->pin, wait_for_pinned(w->pin)) TH_LOG("%u", i);
+		ASSERT_EQ(0, reconnect(w));
+		EXPECT_EQ(0, refused(w, first.rmr_context)) TH_LOG("%u", i);
+		EXPECT_EQ(0, refused(w, b.rmr_context)) TH_LOG("%u", i);
+	}
+	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
+}
+
+TEST_HARNESS_MAIN
