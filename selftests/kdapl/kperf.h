@@ -51,6 +51,7 @@ struct kperf_end {
  * @name: name of the test, as written to the debugfs file
  * @depth: returns the number of receives that each end needs for @window messages in flight
  * @write: true if the client RDMA-writes to memory of the server instead of sending
+ * @bind: true if the client binds memory, and no message passes
  * @waits: number of ends that must report completion before the test is over
  * @start: starts the test at the client, in process context
  * @sent: called when a send or write has completed; Context: BH
@@ -61,6 +62,7 @@ struct kperf_test {
 	const char	*name;
 	u32		(*depth)(u32 window);
 	bool		write;
+	bool		bind;
 	int		waits;
 	void		(*start)(struct kperf_run *run);
 	void		(*sent)(struct kperf_end *end);
@@ -77,6 +79,8 @@ struct kperf_test {
  * @post_recv: posts the receive buffer of an end; Context: BH
  * @post_send: sends run->size bytes from the send buffer; Context: BH
  * @post_write: RDMA-writes run->size bytes into the peer's receive buffer; Context: BH
+ * @bind: gives peers access to run->size bytes of the receive buffer of an end by a new key, and
+ *	invalidates the previous key; returns when the device has done that; Context: may sleep
  */
 struct kperf_side {
 	const char	*name;
@@ -85,6 +89,7 @@ struct kperf_side {
 	int		(*post_recv)(struct kperf_end *end);
 	int		(*post_send)(struct kperf_end *end);
 	int		(*post_write)(struct kperf_end *end);
+	int		(*bind)(struct kperf_end *end);
 };
 
 /**
@@ -92,7 +97,7 @@ struct kperf_side {
  * @side: interface that is measured
  * @test: test that runs
  * @size: bytes of a message
- * @count: number of messages, or of round trips
+ * @count: number of messages, of round trips or of binds
  * @window: number of messages in flight
  * @depth: number of receives posted at each end
  * @client: end that connects and starts the test
@@ -104,7 +109,7 @@ struct kperf_side {
  * @begun: start of the run in ns
  * @ended: end of the run in ns
  * @last: time at which the last round trip ended, in ns
- * @trips: array of the duration of each round trip in ns; filled by the test "lat"
+ * @trips: array of the duration of each round trip or bind in ns; filled by "lat" and "bind"
  */
 struct kperf_run {
 	const struct kperf_side	*side;

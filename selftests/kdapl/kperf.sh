@@ -106,7 +106,7 @@ two_at_once() {
 }
 
 echo "TAP version 13"
-echo "1..16"
+echo "1..18"
 insmod "$module" device="$dev" address="$host" || { echo "not ok 1 insmod dat_kperf.ko"; exit 1; }
 for side in dat verbs; do
 	order $side lat 64 200 1
@@ -119,6 +119,8 @@ for side in dat verbs; do
 	result "$side: as many under way as may be"
 	order $side write 4096 200 16
 	result "$side: a stream of writes"
+	order $side bind 4096 200 1
+	result "$side: binds"
 done
 wrong
 result "wrong orders are refused"

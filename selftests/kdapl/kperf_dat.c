@@ -20,6 +20,8 @@
  * @tx: segment of the send buffer
  * @rx: segment of the receive buffer
  * @remote: remote segment of the peer's receive buffer
+ * @rmr: RMR that the test "bind" binds to @rx, or NULL
+ * @bound: completed when a bind has completed
  */
 struct dat_end {
 	struct kperf_end	*end;
@@ -29,6 +31,8 @@ struct dat_end {
 	DAT_LMR_TRIPLET		tx;
 	DAT_LMR_TRIPLET		rx;
 	DAT_RMR_TRIPLET		remote;
+	DAT_RMR_HANDLE		rmr;
+	struct completion	bound;
 };
 
 /**
@@ -79,11 +83,29 @@ static int post_write(struct kperf_end *end)
 				      DAT_COMPLETION_DEFAULT_FLAG);
 }
 
+static int bind(struct kperf_end *end)
+{
+	struct dat_end *e = end->priv;
+	DAT_RMR_CONTEXT key;
+	DAT_RETURN rc;
+
+	rc = dat_rmr_bind(e->rmr, e->lmr, &e->rx, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, e->ep,
+			  no_cookie, DAT_COMPLETION_DEFAULT_FLAG, &key);
+	if (rc != DAT_SUCCESS)
+		return rc;
+	return wait_for_completion_timeout(&e->bound, KPERF_WAIT) ? 0 : -ETIMEDOUT;
+}
+
 static void dto_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 	struct dat_end *e = data;
 
+	if (event->event_number == DAT_RMR_BIND_COMPLETION_EVENT) {
+		if (event->event_data.rmr_completion_event_data.status == DAT_RMR_BIND_SUCCESS)
+			complete(&e->bound);
+		return;
+	}
 	if (dto->status != DAT_DTO_SUCCESS)
 		kperf_failed(e->end->run, "completion", dto->status);
 	else if (dto->operation == DAT_DTO_RECEIVE)
@@ -192,8 +214,9 @@ static DAT_RETURN make_end(struct dat_pair *p, struct dat_end *e, struct kperf_e
 
 	e->end = end;
 	end->priv = e;
+	init_completion(&e->bound);
 	rc = dat_evd_kcreate(p->ia, attr.max_recv_dtos + sends, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
-			     DAT_EVD_DTO_FLAG, &e->evd);
+			     DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, &e->evd);
 	if (rc == DAT_SUCCESS)
 		rc = dat_ep_create(p->ia, p->pz, e->evd, e->evd, p->conn_evd, &attr, &e->ep);
 	return rc;
@@ -221,6 +244,8 @@ static DAT_RETURN make_ends(struct dat_pair *p)
 		rc = register_buffer(p, c, &s->remote);
 	if (rc == DAT_SUCCESS)
 		rc = register_buffer(p, s, &c->remote);
+	if (rc == DAT_SUCCESS && p->run->test->bind)
+		rc = dat_rmr_create(p->pz, &c->rmr);
 	if (rc == DAT_SUCCESS)
 		rc = post_all(p, c);
 	if (rc == DAT_SUCCESS)
@@ -299,4 +324,5 @@ const struct kperf_side kperf_dat = {
 	.post_recv	= post_recv,
 	.post_send	= post_send,
 	.post_write	= post_write,
+	.bind		= bind,
 };

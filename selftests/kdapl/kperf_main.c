@@ -8,8 +8,9 @@
  *   # cat /sys/kernel/debug/dat_kperf/run
  *   side=dat test=send size=64 count=10000 window=64 rate=123456 avg_ns=8100
  *
- * SIDE is dat or verbs.  TEST is lat, send or write.  lat measures COUNT round trips of a ping-pong
- * and reports one-way times.  send and write measure COUNT messages with WINDOW in flight.
+ * SIDE is dat or verbs.  TEST is lat, send, write or bind.  lat measures COUNT round trips of a
+ * ping-pong and reports one-way times.  send and write measure COUNT messages with WINDOW in
+ * flight.  bind measures COUNT binds of SIZE bytes, each of which ends the previous one.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>

@@ -11,6 +11,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/printk.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/string.h>
@@ -125,12 +126,19 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Report the median and the average of the times, each divided by @parts. */
+static int report_times(struct kperf_run *run, u32 parts, char *out, size_t size)
+{
+	sort(run->trips, run->count, sizeof(run->trips[0]), compare, NULL);
+	return scnprintf(out, size, " median_ns=%u avg_ns=%llu",
+			 run->trips[run->count / 2] / parts,
+			 div_u64(run->ended - run->begun, parts * run->count));
+}
+
 /* A one-way time is half the time of a round trip. */
 static int lat_report(struct kperf_run *run, char *out, size_t size)
 {
-	sort(run->trips, run->count, sizeof(run->trips[0]), compare, NULL);
-	return scnprintf(out, size, " median_ns=%u avg_ns=%llu", run->trips[run->count / 2] / 2,
-			 div_u64(run->ended - run->begun, 2 * run->count));
+	return report_times(run, 2, out, size);
 }
 
 /* ---- Streams ---- */
@@ -184,6 +192,34 @@ static u32 write_depth(u32 window)
 	return 0;
 }
 
+/* ---- Binds ---- */
+
+static void bind_start(struct kperf_run *run)
+{
+	u64 now;
+	u32 i;
+	int ret;
+
+	run->last = run->begun;
+	for (i = 0; i < run->count && !fatal_signal_pending(current); i++) {
+		ret = run->side->bind(&run->client);
+		if (ret) {
+			kperf_failed(run, "bind", ret);
+			return;
+		}
+		now = ktime_get_ns();
+		run->trips[i] = min_t(u64, now - run->last, U32_MAX);
+		run->last = now;
+	}
+	if (i == run->count)
+		through(run);
+}
+
+static int bind_report(struct kperf_run *run, char *out, size_t size)
+{
+	return report_times(run, 1, out, size);
+}
+
 static const struct kperf_test tests[] = {
 	{
 		.name = "lat", .depth = lat_depth, .waits = 1, .start = lat_start,
@@ -195,6 +231,10 @@ static const struct kperf_test tests[] = {
 		.name = "write", .depth = write_depth, .waits = 1, .start = stream_start,
 		.write = true,
 		.sent = stream_sent, .received = stream_received, .report = stream_report,
+	}, {
+		.name = "bind", .depth = write_depth, .waits = 1, .start = bind_start,
+		.bind = true,
+		.sent = lat_sent, .received = lat_sent, .report = bind_report,
 	},
 };
 

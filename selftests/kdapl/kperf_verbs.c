@@ -49,11 +49,14 @@ struct verbs_end {
  * @client: end that connects
  * @server: end that accepts
  * @mr: registration of the server's buffer, for the test "write"
- * @reg_cqe: completion handler of the registration of @mr
+ * @window: registrations of the client's receive buffer for the test "bind": an MR in use, and one
+ *	that is not
+ * @reg_cqe: completion handler of the registration of @mr, or of a registration in @window
  * @step: completed when the client's rdma_cm event or the completion of @reg_cqe has arrived
  * @accepted: completed when the server is connected
  * @answer: event number or completion status that completed @step
  * @connected: true while the client is connected
+ * @bound: true if the first MR in @window is registered
  */
 struct verbs_pair {
 	struct kperf_run	*run;
@@ -62,11 +65,13 @@ struct verbs_pair {
 	struct verbs_end	client;
 	struct verbs_end	server;
 	struct ib_mr		*mr;
+	struct ib_mr		*window[2];
 	struct ib_cqe		reg_cqe;
 	struct completion	step;
 	struct completion	accepted;
 	int			answer;
 	bool			connected;
+	bool			bound;
 };
 
 /* ---- Posts and completions ---- */
@@ -441,6 +446,73 @@ static int server_register(struct verbs_pair *p)
 	return await(p, ib_post_send(p->server.id->qp, &wr.wr, NULL), IB_WC_SUCCESS);
 }
 
+/* ---- The client's memory, for binds ---- */
+
+static int windows_alloc(struct verbs_pair *p)
+{
+	struct ib_mr *mr;
+	int i;
+
+	p->reg_cqe.done = reg_done;
+	for (i = 0; i < 2; i++) {
+		mr = ib_alloc_mr(p->pd, IB_MR_TYPE_MEM_REG, KPERF_MAX_SIZE / PAGE_SIZE + 1);
+		if (IS_ERR(mr))
+			return PTR_ERR(mr);
+		p->window[i] = mr;
+	}
+	return 0;
+}
+
+static void windows_free(struct verbs_pair *p)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (p->window[i])
+			ib_dereg_mr(p->window[i]);
+}
+
+/*
+ * Register the receive buffer with the MR that is not in use, and invalidate the other MR.  The
+ * invalidation of an MR that was never registered fails, so the first bind has none.
+ */
+static int bind(struct kperf_end *end)
+{
+	struct verbs_pair *p = end->run->priv;
+	struct verbs_end *e = end->priv;
+	struct ib_mr *mr = p->window[1], *old = p->window[0];
+	struct scatterlist sg;
+	struct ib_send_wr inv = {
+		.wr_cqe = &p->reg_cqe, .opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = old->rkey,
+	};
+	struct ib_reg_wr reg = {
+		.wr = {
+			.wr_cqe		= &p->reg_cqe,
+			.opcode		= IB_WR_REG_MR,
+			.send_flags	= IB_SEND_SIGNALED,
+		},
+		.mr	= mr,
+		.access	= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ,
+	};
+	int ret;
+
+	sg_init_one(&sg, end->buf + KPERF_MAX_SIZE, end->run->size);
+	sg_dma_address(&sg) = e->dma + KPERF_MAX_SIZE;
+	sg_dma_len(&sg) = end->run->size;
+	ret = ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE);
+	if (ret != 1)
+		return -EINVAL;
+	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+	reg.key = mr->rkey;
+	inv.next = &reg.wr;
+	ret = ib_post_send(e->id->qp, p->bound ? &inv : &reg.wr, NULL);
+	p->bound = true;
+	p->window[0] = mr;
+	p->window[1] = old;
+	return await(p, ret, IB_WC_SUCCESS);
+}
+
 /* ---- The side ---- */
 
 static void verbs_close(struct kperf_run *run)
@@ -457,6 +529,7 @@ static void verbs_close(struct kperf_run *run)
 	/* Deregister the memory before it is unmapped. */
 	if (p->mr)
 		ib_dereg_mr(p->mr);
+	windows_free(p);
 	end_destroy_qp(&p->client);
 	end_destroy_qp(&p->server);
 	flush_tasklets();
@@ -493,6 +566,8 @@ static int verbs_set_up(struct verbs_pair *p)
 		ret = client_connect(p);
 	if (!ret && p->run->test->write)
 		ret = server_register(p);
+	if (!ret && p->run->test->bind)
+		ret = windows_alloc(p);
 	return ret;
 }
 
@@ -524,4 +599,5 @@ const struct kperf_side kperf_verbs = {
 	.post_recv	= post_recv,
 	.post_send	= post_send,
 	.post_write	= post_write,
+	.bind		= bind,
 };
