@@ -172,7 +172,7 @@ struct dat_ia {
 	u32			next_id;	/* start of the search for a free id; xa_lock */
 	atomic_t		id_rounds;	/* number of wraps of @next_id */
 	const struct dat_face	*face;		/* face that has opened the IA; constant */
-	bool			silent;		/* suppressed requests may stay unsignalled; constant */
+	bool			silent;		/* the consumer allows silent requests; constant */
 	spinlock_t		lmr_lock;	/* lock for changes of @lmrs */
 	struct ida		lmr_ids;	/* LMR indices: the low bits of an lmr_context */
 	struct dat_lmr_table __rcu *lmrs;	/* LMRs by index; NULL before the first LMR */

@@ -246,7 +246,8 @@ DAT_RETURN kdat_state_error(DAT_EP_STATE state);
 
 /*
  * Returns the return code for an object that was shut down.  If the whole IA is shut down, returns
- * kdat_error(-ENODEV); otherwise returns @bad.  A removal shuts down the EPs before ia->dead is set.  The caller is in an RCU read-side section.
+ * kdat_error(-ENODEV); otherwise returns @bad.  A removal shuts down the EPs before ia->dead is
+ * set.  The caller is in an RCU read-side section.
  */
 static inline DAT_RETURN kdat_dead(const struct dat_obj *obj, DAT_RETURN bad)
 {

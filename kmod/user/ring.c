@@ -46,8 +46,8 @@ static u32 ring_pending(const struct dat_queue *q)
 }
 
 /*
- * Returns the number of entries from q->head on, or -EOVERFLOW if the tail that the process wrote is
- * out of range.
+ * Returns the number of entries from q->head on, or -EOVERFLOW if the tail that the process wrote
+ * is out of range.
  */
 static int ring_peek(struct dat_queue *q)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Suppressed requests.  The driver may leave them unsignalled, so that the device reports the end of
- * many at once or of none.  A consumer that needs to know their end must still learn of it.
+ * Suppressed requests.  The driver may leave them unsignalled, so that the device reports the end
+ * of many at once or of none.  A consumer that needs to know their end must still learn of it.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -16,9 +16,9 @@
  *
  * -DKIND=SQ|RQ|SRQ, -DENTRIES=n, -DPOSTS=n, -DPRODUCERS=n, -DKICKS=n: kind and sizes.  -DEARLY: the
  * EP is not connected at first.  -DSILENT: requests without an event may stay unsignalled.  -DASK:
- * there is also an asker.  -DPOLLER: there is a poller.  -DBIT_FIRST: the producer sets the dirty bit
- * before it looks at NEED_KICK, and a kick takes all dirty bits.  -DNO_<X>: leave out barrier or step
- * X.
+ * there is also an asker.  -DPOLLER: there is a poller.  -DBIT_FIRST: the producer sets the dirty
+ * bit before it looks at NEED_KICK, and a kick takes all dirty bits.  -DNO_<X>: leave out barrier
+ * or step X.
  */
 #define SQ	0
 #define RQ	1
@@ -280,12 +280,11 @@ inline take()
 #endif
 
 /*
- * dat_queue_kick_after(), for queues of any depth.  @after is 1 if the device has no entry that will
- * complete.
- * Otherwise, an SQ needs no kick (0); an RQ or SRQ may need a kick after some entries, or none.
- * While the poller watches, no kick is needed, but over iWARP an RQ or SRQ needs one (1) while the
- * device has room.
- * -DFEW: @after is 2 if there is room for these entries and one more, else 0.
+ * dat_queue_kick_after(), for queues of any depth.  @after is 1 if the device has no entry that
+ * will complete.  Otherwise, an SQ needs no kick (0); an RQ or SRQ may need a kick after some
+ * entries, or none.  While the poller watches, no kick is needed, but over iWARP an RQ or SRQ needs
+ * one (1) while the device has room.  -DFEW: @after is 2 if there is room for these entries and one
+ * more, else 0.
  */
 inline kick_after()
 {

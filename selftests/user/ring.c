@@ -178,7 +178,8 @@ TEST_F(slice, only_a_send_queue_can_be_reported)
 	struct t_file *f = &self->p.f;
 
 	EXPECT_EQ(0, t_word(f, DAT_IOC_KICK, DAT_KICK_REPORT | (self->ep[1].sq.bell + 1)));
-	EXPECT_EQ(-EOPNOTSUPP, t_word(f, DAT_IOC_KICK, DAT_KICK_REPORT | (self->ep[0].rq.bell + 1)));
+	EXPECT_EQ(-EOPNOTSUPP,
+		  t_word(f, DAT_IOC_KICK, DAT_KICK_REPORT | (self->ep[0].rq.bell + 1)));
 	EXPECT_EQ(-EOPNOTSUPP, t_word(f, DAT_IOC_KICK, DAT_KICK_REPORT));
 }
 
@@ -233,7 +234,7 @@ TEST_F_TIMEOUT(silent, done_lags_until_a_report, 60)
 	EXPECT_TRUE(done_reaches(sq, 1));
 }
 
-/* The send waits for a receive.  At the time of the report a completion is due, but not the last. */
+/* The send waits for a receive.  So a completion is due when the report is asked for. */
 TEST_F_TIMEOUT(silent, a_report_is_not_forgotten_while_a_completion_is_due, 60)
 {
 	struct t_pair *p = &self->p;

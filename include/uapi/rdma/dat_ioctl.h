@@ -6,10 +6,10 @@
  * Rules for all calls
  * ===================
  *
- * The argument is a structure, except where an ioctl says otherwise.  Its first field is the size of the structure, as compiled
- * into the caller.  The kernel extends a shorter structure with zeros.  The kernel accepts a
- * longer structure if all bytes after the structure that the kernel knows are zero.  Reserved
- * fields and unknown flag bits must be zero.
+ * The argument is a structure, except where an ioctl says otherwise.  Its first field is the size
+ * of the structure, as compiled into the caller.  The kernel extends a shorter structure with
+ * zeros.  The kernel accepts a longer structure if all bytes after the structure that the kernel
+ * knows are zero.  Reserved fields and unknown flag bits must be zero.
  *
  * An id names an object.  An id has at most DAT_ID_BITS bits and is never 0.  The id is valid
  * on the open file that created the object.  A file belongs to the address space that opened
@@ -181,8 +181,8 @@ struct dat_abi {
 /* DAT_IOC_EVD_LOOK and DAT_IOC_EVD_SLEEP exist, and DAT_IOC_KICK can name a queue. */
 #define DAT_FEATURE_WORDS	(1ULL << 0)
 /*
- * For a caller of DAT_IOC_IA_OPEN that asks for this feature, status.sq.done may lag behind requests
- * with DAT_SQE_SUPPRESS that have completed, until DAT_KICK_REPORT or a later completion.
+ * For a caller of DAT_IOC_IA_OPEN that asks for this feature, status.sq.done may lag behind
+ * requests with DAT_SQE_SUPPRESS that have completed, until DAT_KICK_REPORT or a later completion.
  */
 #define DAT_FEATURE_SILENT	(1ULL << 1)
 
@@ -499,9 +499,9 @@ struct dat_rmr_create {
  *
  * The call pins the pages and charges them to RLIMIT_MEMLOCK.  The pages are unpinned when the
  * binding ends; when the bind entry is flushed, is refused or fails; when the EP whose ring
- * contains the bind entry is freed; or when the RMR is freed.  The kernel may unpin the pages of the
- * previous binding a moment after the event of the bind that has ended it, but not after the next
- * DAT_IOC_RMR_BIND for this RMR.
+ * contains the bind entry is freed; or when the RMR is freed.  The kernel may unpin the pages of
+ * the previous binding a moment after the event of the bind that has ended it, but not after the
+ * next DAT_IOC_RMR_BIND for this RMR.
  *
  * A peer can access the memory once the bind entry has been executed.  Exception: if the range has
  * more pages than the device can register by a send queue entry (max_fast_reg_page_list_len of

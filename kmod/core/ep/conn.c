@@ -420,8 +420,8 @@ static void conn_report_end(struct dat_conn *conn)
 	struct dat_flush f;
 
 	/*
-	 * conn_quiesce() has cancelled bind_work, and the QP no longer runs the work requests of the
-	 * bind, so nothing else uses the binding.
+	 * conn_quiesce() has cancelled bind_work, and the QP no longer runs the work requests of
+	 * the bind, so nothing else uses the binding.
 	 */
 	dat_rmr_abandon(conn->bind.taken);
 	spin_lock_bh(&ep->lock);

@@ -202,8 +202,8 @@ static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib
 }
 
 /*
- * Builds WR @n of a chain from the next request.  Returns the number of requests that the ring held,
- * including this one; 0 if there is no request or the queue has stopped; or an errno.
+ * Builds WR @n of a chain from the next request.  Returns the number of requests that the ring
+ * held, including this one; 0 if there is no request or the queue has stopped; or an errno.
  */
 static int sq_next(struct dat_conn *conn, unsigned int n)
 {
@@ -275,15 +275,15 @@ static bool sq_may_end_silent(const struct dat_conn *conn)
  * Chooses which of the @n requests in a chain are signalled.  A request that is not signalled is
  * reported only when the next signalled request completes.
  *
- * A request that owes an event is followed by a signalled request in its chain, because there may be
- * no later request.  No send lies in between: the completion of a send may depend on the peer's
+ * A request that owes an event is followed by a signalled request in its chain, because there may
+ * be no later request.  No send lies in between: the completion of a send may depend on the peer's
  * program, so the request before a send is signalled.
  *
  * A suppressed request owes no event, so no other request needs to follow.  But a full queue must
  * empty without a kick, so fewer than a quarter of the window stay silent.
  *
- * @kicked: a thread of the consumer runs the pump.  A chain that a completion has caused ends with a
- * signalled request, so that a stream of posts goes on without kicks.  So does a chain before a
+ * @kicked: a thread of the consumer runs the pump.  A chain that a completion has caused ends with
+ * a signalled request, so that a stream of posts goes on without kicks.  So does a chain before a
  * request that stops the queue, which saves a marker.
  */
 static void sq_moderate(struct dat_conn *conn, u32 n, bool kicked)
@@ -351,8 +351,8 @@ void dat_queue_mark_done(struct dat_conn *conn, u8 status)
 }
 
 /*
- * Finds out which requests have completed, for a consumer that asks.  The answer of the device comes
- * later.  Context: softirqs enabled.
+ * Finds out which requests have completed, for a consumer that asks.  The answer of the device
+ * comes later.  Context: softirqs enabled.
  */
 void dat_queue_report(struct dat_ep *ep)
 {
@@ -433,8 +433,8 @@ static bool sq_chain(struct dat_conn *conn, bool kicked)
 }
 
 /*
- * Resumes a stopped queue if no completion will: because no request is in flight, or all of them are
- * silent.
+ * Resumes a stopped queue if no completion will: because no request is in flight, or all of them
+ * are silent.
  */
 static void sq_resume_if_drained(struct dat_conn *conn)
 {
@@ -511,8 +511,9 @@ static void rq_refuse(struct dat_conn *conn, u64 cookie, u8 flags, int err)
 }
 
 /*
- * Builds WR @n of a chain from the next receive.  Returns the number of receives that the ring held,
- * including this one; or an errno, where -EOVERFLOW means that the producer's index is out of range.
+ * Builds WR @n of a chain from the next receive.  Returns the number of receives that the ring
+ * held, including this one; or an errno, where -EOVERFLOW means that the producer's index is out of
+ * range.
  */
 static int rq_next(struct dat_conn *conn, unsigned int n)
 {

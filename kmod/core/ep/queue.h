@@ -153,8 +153,8 @@ struct dat_queue {
 /**
  * struct dat_queue_ops - operations of a ring of work requests, per face
  * @fetch: copy the entry at q->head to @wr and advance q->head; return the number of entries that
- *	the ring held before; 0 if the ring is empty; -EBADMSG if the entry is malformed, in which case @wr is valid except
- *	its segments; -EOVERFLOW if the producer's index is out of range
+ *	the ring held before; 0 if the ring is empty; -EBADMSG if the entry is malformed, in which
+ *	case @wr is valid except its segments; -EOVERFLOW if the producer's index is out of range
  * @put: append a work request of a kernel consumer to the ring; return false if the ring is full or
  *	being replaced; only in the kernel face
  * @publish: write q->head, q->done and q->bad to the memory that the producer reads; optional
