@@ -61,7 +61,7 @@ out:
 }
 
 /* Waits for events.  Sleeps without ia->sem, so that a concurrent close can proceed. */
-static int evd_wait(struct dat_ia *ia, u32 id, u32 threshold, u64 deadline_ns)
+static int cmd_evd_wait(struct dat_ia *ia, u32 id, u32 threshold, u64 deadline_ns)
 {
 	struct dat_evd *evd = dat_obj_get(ia, DAT_OBJ_EVD, id);
 	int ret = -EINVAL;
@@ -80,11 +80,11 @@ int dat_cmd_evd_wait(struct dat_ucmd *ucmd)
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
-	return evd_wait(dat_ucmd_ia(ucmd), arg->id, arg->threshold, arg->deadline_ns);
+	return cmd_evd_wait(dat_ucmd_ia(ucmd), arg->id, arg->threshold, arg->deadline_ns);
 }
 
 /* Polls an EVD.  Runs without ia->sem, so that a concurrent close can proceed. */
-static int evd_poll(struct dat_ia *ia, u32 id, u32 spin_us)
+static int cmd_evd_poll(struct dat_ia *ia, u32 id, u32 spin_us)
 {
 	struct dat_evd *evd = dat_obj_get(ia, DAT_OBJ_EVD, id);
 	int ret;
@@ -104,7 +104,7 @@ int dat_cmd_evd_poll(struct dat_ucmd *ucmd)
 		return -EOPNOTSUPP;
 	if (arg->spin_us > DAT_MAX_SPIN_US)
 		return -EINVAL;
-	return evd_poll(dat_ucmd_ia(ucmd), arg->id, arg->spin_us);
+	return cmd_evd_poll(dat_ucmd_ia(ucmd), arg->id, arg->spin_us);
 }
 
 /*
@@ -122,14 +122,14 @@ int dat_ioctl_evd_look(struct dat_devfile *devfile, unsigned long arg)
 {
 	struct dat_ia *ia = word_ia(devfile, arg);
 
-	return IS_ERR(ia) ? PTR_ERR(ia) : evd_poll(ia, arg, 0);
+	return IS_ERR(ia) ? PTR_ERR(ia) : cmd_evd_poll(ia, arg, 0);
 }
 
 int dat_ioctl_evd_sleep(struct dat_devfile *devfile, unsigned long arg)
 {
 	struct dat_ia *ia = word_ia(devfile, arg);
 
-	return IS_ERR(ia) ? PTR_ERR(ia) : evd_wait(ia, arg, 1, DAT_WAIT_FOREVER);
+	return IS_ERR(ia) ? PTR_ERR(ia) : cmd_evd_wait(ia, arg, 1, DAT_WAIT_FOREVER);
 }
 
 int dat_cmd_evd_post(struct dat_ucmd *ucmd)

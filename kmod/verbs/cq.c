@@ -160,7 +160,7 @@ static bool cq_rearm(struct ib_cq *cq)
 static int cq_irq_poll(struct irq_poll *iop, int budget)
 {
 	struct verbs_conn *vc = container_of(iop, struct verbs_conn, iop);
-	bool polled = false;
+	bool polled = false, open = false;
 	struct dat_ep *ep;
 	int done = 0;
 
@@ -169,8 +169,8 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	if (ep) {
 		dat_complete_begin(&vc->conn);
 		spin_lock_bh(&ep->lock);
-		/* A connection that has left the EP meanwhile has no completions. */
-		if (vc->conn.ep == ep)
+		open = verbs_takes(vc, ep);
+		if (open)
 			done = verbs_poll(vc, vc->cq, budget);
 		polled = done && done < budget && dat_busy_join(&vc->conn);
 		/*
@@ -187,8 +187,7 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
 	if (polled || done == budget)
 		return done;
 	irq_poll_complete(iop);
-	/* A connection without an EP is drained, and no completions follow. */
-	if (ep && cq_rearm(vc->cq))
+	if (open && cq_rearm(vc->cq))
 		irq_poll_sched(iop);
 	return done;
 }
@@ -199,18 +198,19 @@ static int cq_irq_poll(struct irq_poll *iop, int budget)
  */
 static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
 {
-	bool polled;
+	bool polled, open;
 	int done = 0;
 
 	if (!spin_trylock(&ep->lock))
 		return true;
 	dat_complete_begin(&vc->conn);
-	if (vc->conn.ep == ep)
+	open = verbs_takes(vc, ep);
+	if (open)
 		done = verbs_poll(vc, vc->cq, VERBS_CQ_BUDGET);
 	polled = done && done < VERBS_CQ_BUDGET && dat_busy_join(&vc->conn);
 	spin_unlock(&ep->lock);
 	dat_complete_end(&vc->conn);
-	return done == VERBS_CQ_BUDGET || (!polled && cq_rearm(vc->cq));
+	return done == VERBS_CQ_BUDGET || (open && !polled && cq_rearm(vc->cq));
 }
 
 /*

@@ -194,10 +194,11 @@ static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *
 	ret = point_add(l, addr);
 	/*
 	 * Log a failure only in the first attempt of follow_work(), not in a retry.  A failure in
-	 * verbs_listen() need not be logged if follow_work() soon tries the address again.
+	 * verbs_listen(), or a tentative address, need not be logged if follow_work() soon tries
+	 * the address again.
 	 */
-	if (ret && ret != -EAGAIN && ret != -ENODEV && !l->retry &&
-	    (psp->listener || !may_follow(psp->obj.ia)))
+	if (ret && ret != -ENODEV && !l->retry &&
+	    (!may_follow(psp->obj.ia) || (psp->listener && ret != -EAGAIN)))
 		dat_log("%s: port %u does not listen at %pISc: error %d", psp->obj.ia->name,
 			l->port, addr, ret);
 	return ret;

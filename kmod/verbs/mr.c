@@ -225,6 +225,7 @@ struct ib_mr *verbs_alloc_mr(const struct dat_pz *pz, u32 pages)
  */
 static struct ib_mr *mr_get(struct dat_pz *pz, u32 pages, struct verbs_mr *spare)
 {
+	struct ib_umem *none = NULL;
 	struct ib_mr *mr;
 
 	if (!spare)
@@ -237,7 +238,7 @@ static struct ib_mr *mr_get(struct dat_pz *pz, u32 pages, struct verbs_mr *spare
 		return mr;
 	}
 	if (mr)
-		ib_dereg_mr(mr);
+		verbs_dereg_mr(pz->obj.ia->dev, mr, &none);
 	spare->keys = 1;
 	/* Round up, so that the MR can be used again for a registration that is a little longer. */
 	spare->pages = max(pages, min_t(u32, roundup_pow_of_two(pages),
@@ -250,6 +251,7 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 {
 	const struct dat_dev *dev = pz->obj.ia->dev;
 	u32 pages = dev->limits.fast_reg_pages;
+	struct ib_umem *none = NULL;
 	struct ib_mr *mr;
 	int shift, ret;
 
@@ -265,7 +267,7 @@ static struct ib_mr *mr_of(struct dat_pz *pz, struct scatterlist *sgl, u32 n, u6
 	ret = map_mr(mr, sgl, n, shift, iova);
 	if (!ret)
 		return mr;
-	ib_dereg_mr(mr);
+	verbs_dereg_mr(dev, mr, &none);
 	return ERR_PTR(ret);
 }
 

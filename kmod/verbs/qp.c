@@ -436,7 +436,8 @@ static unsigned long destroy_qp(struct verbs_conn *vc)
 		error_work(&vc->error_work);
 	/*
 	 * Take the completions that arrived after the drain: those of SRQ receives, or those of a
-	 * device that was late.  No completion may arrive once the core has flushed the rest.
+	 * device that was late.  verbs_takes() refuses later ones, because the core flushes the
+	 * rest.
 	 */
 	verbs_take_rest(vc);
 	spin_lock_bh(&ep->lock);

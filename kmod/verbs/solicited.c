@@ -67,8 +67,7 @@ static void recv_task(struct tasklet_struct *t)
 		return;
 	dat_complete_begin(&vc->conn);
 	spin_lock(&ep->lock);
-	/* A connection that has left the EP meanwhile has no EVD to notify. */
-	if (vc->conn.ep == ep)
+	if (verbs_takes(vc, ep))
 		more = recv_answer(vc);
 	spin_unlock(&ep->lock);
 	dat_complete_end(&vc->conn);

@@ -32,6 +32,8 @@ bool verbs_qp_stuck(struct verbs_conn *vc)
 	if (!atomic_read(&vc->cq->usecnt))
 		return false;
 	WRITE_ONCE(vc->stuck, vc->qp);
+	/* Wait for qp_event() calls that have not seen vc->stuck. */
+	synchronize_rcu();
 	return true;
 }
 

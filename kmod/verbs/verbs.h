@@ -302,6 +302,18 @@ int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad);
 
 /* cq.c */
+
+/*
+ * Returns true if the completions of a connection count for @ep.  They do not if the connection has
+ * left the EP, or after the destruction of the QP: the core then flushes what is left, even if the
+ * driver could not destroy the QP and the device goes on completing.  ep->lock is held.
+ */
+static inline bool verbs_takes(const struct verbs_conn *vc, const struct dat_ep *ep)
+{
+	lockdep_assert_held(&ep->lock);
+	return vc->conn.ep == ep && vc->qp;
+}
+
 int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);
 void verbs_cq_event(struct ib_event *event, void *context);
 int verbs_cq_create(struct verbs_conn *vc, u32 entries);

@@ -372,7 +372,7 @@ TEST_F_TIMEOUT(address, a_listener_listens_at_IPv6_addresses, 120)
 	struct t_pair *p = &self->p;
 	char local[64];
 
-	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "fd00:77::1"));
+	ASSERT_EQ(0, v0_add("fd00:77::1"));
 	EXPECT_EQ(ESTABLISHED, meet_soon(p, "fd00:77::1", self->from));
 	EXPECT_STREQ("fd00:77::1", self->from);
 	ASSERT_EQ(0, link_local(local));

@@ -179,12 +179,12 @@ struct dat_abi {
 #define DAT_IOC_ABI		DAT_IOC(ABI)
 
 /* DAT_IOC_EVD_LOOK and DAT_IOC_EVD_SLEEP exist, and DAT_IOC_KICK can name a queue. */
-#define DAT_FEATURE_WORDS	(1ULL << 0)
+#define DAT_FEATURE_WORDS	0x1ULL
 /*
  * For a caller of DAT_IOC_IA_OPEN that asks for this feature, status.sq.done may lag behind
  * requests with DAT_SQE_SUPPRESS that have completed, until DAT_KICK_REPORT or a later completion.
  */
-#define DAT_FEATURE_SILENT	(1ULL << 1)
+#define DAT_FEATURE_SILENT	0x2ULL
 
 /**
  * struct dat_adapter - find the next adapter that the caller may open
@@ -1275,7 +1275,7 @@ struct dat_poller_run {
  * Bits from 19 up are reserved, and so is DAT_KICK_REPORT alone or beside the number of another
  * queue (EOPNOTSUPP).
  */
-#define DAT_KICK_REPORT		(1U << 18)
+#define DAT_KICK_REPORT		0x40000U
 #define DAT_IOC_KICK		DAT_IOC(KICK)
 
 /* The layout is the same for 32-bit and 64-bit processes: every size is a multiple of 8. */
