@@ -43,6 +43,8 @@ union dat_send_wr;
  * @DAT_QUIRK_NO_SOLICITED: a CQ that is armed for solicited messages never notifies
  * @DAT_QUIRK_OPEN_INVALIDATE: a send with invalidate ends any registration that was made by work
  *	request, also one of another protection domain
+ * @DAT_QUIRK_NO_INVALIDATE: the device has no request that invalidates a registration, or access
+ *	that has begun goes on after the request, so only the destruction of an MR ends the access
  * @DAT_QUIRK_FLUSH_ALL: the driver flushes in software, and then also completes, as flushed,
  *	unsignalled requests that have succeeded; or this is unknown
  * @DAT_QUIRK_OPEN_ACCESS: DAT_EP_PEER_WAITS has no effect, because the device ignores the access
@@ -64,6 +66,7 @@ enum dat_quirk {
 	DAT_QUIRK_OPEN_ACCESS	= BIT(10),
 	DAT_QUIRK_RELAXED	= BIT(11),
 	DAT_QUIRK_FLUSH_ALL	= BIT(12),
+	DAT_QUIRK_NO_INVALIDATE	= BIT(13),
 };
 
 #define DAT_FW_SIZE	32

@@ -32,7 +32,8 @@ static const struct verbs_driver drivers[] = {
 				DAT_QUIRK_OPEN_INVALIDATE },
 	{ RDMA_DRIVER_SIW,	VERBS_REG_DIRECT,
 				DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_UNORDERED |
-				DAT_QUIRK_REJECT_IS_RESET | DAT_QUIRK_NO_SOLICITED },
+				DAT_QUIRK_REJECT_IS_RESET | DAT_QUIRK_NO_SOLICITED |
+				DAT_QUIRK_NO_INVALIDATE },
 	{ RDMA_DRIVER_MLX4,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
 	{ RDMA_DRIVER_MLX5,	VERBS_REG_DIRECT,
 				DAT_QUIRK_REG_PAGES | DAT_QUIRK_RELAXED },
@@ -49,10 +50,13 @@ static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_QEDR,	VERBS_REG_DIRECT,
 				DAT_QUIRK_REG_PAGES | DAT_QUIRK_NO_LAST_WQE |
 				DAT_QUIRK_FLUSH_ALL },
-	{ RDMA_DRIVER_HFI1,	VERBS_REG_DIRECT,	DAT_QUIRK_FLUSH_ALL },
-	{ RDMA_DRIVER_QIB,	VERBS_REG_DIRECT,	DAT_QUIRK_FLUSH_ALL },
+	{ RDMA_DRIVER_HFI1,	VERBS_REG_DIRECT,
+				DAT_QUIRK_FLUSH_ALL | DAT_QUIRK_NO_INVALIDATE },
+	{ RDMA_DRIVER_QIB,	VERBS_REG_DIRECT,
+				DAT_QUIRK_FLUSH_ALL | DAT_QUIRK_NO_INVALIDATE },
 	{ RDMA_DRIVER_ERDMA,	VERBS_REG_DIRECT,	DAT_QUIRK_FLUSH_ALL },
-	{ RDMA_DRIVER_HNS,	VERBS_REG_UDATA,	DAT_QUIRK_FLUSH_ALL },
+	{ RDMA_DRIVER_HNS,	VERBS_REG_UDATA,
+				DAT_QUIRK_FLUSH_ALL | DAT_QUIRK_NO_INVALIDATE },
 	{ RDMA_DRIVER_IRDMA,	VERBS_REG_REQUEST,
 				DAT_QUIRK_REG_PAGES | DAT_QUIRK_NO_LAST_WQE |
 				DAT_QUIRK_FLUSH_ALL | DAT_QUIRK_OPEN_ACCESS |
@@ -64,11 +68,13 @@ static const struct verbs_driver drivers[] = {
  * may read a udata that a kernel consumer does not have, or map other memory.  A registration by
  * work request is safe, because the work request is an interface for kernel consumers.  Whether
  * such a driver enforces the access flags of a QP is unknown, so assume that it does not.  Assume
- * also that writes become visible out of order, and that a flush completes every request.
+ * also that writes become visible out of order, that a flush completes every request, and that
+ * only the destruction of an MR ends access.
  */
 static const struct verbs_driver unknown_driver = {
 	.reg = VERBS_REG_REQUEST,
-	.quirks = DAT_QUIRK_OPEN_ACCESS | DAT_QUIRK_RELAXED | DAT_QUIRK_FLUSH_ALL,
+	.quirks = DAT_QUIRK_OPEN_ACCESS | DAT_QUIRK_RELAXED | DAT_QUIRK_FLUSH_ALL |
+		  DAT_QUIRK_NO_INVALIDATE,
 };
 
 static int force_reg = -1;

@@ -464,7 +464,7 @@ struct dat_lmr_create {
  * @rsvd: 0
  *
  * ENOMEM: also if the device queues and RMRs of the user would exceed both RLIMIT_MEMLOCK and the
- * parameter queue_memory.  An RMR counts 4 KiB.
+ * parameter queue_memory.  An RMR counts a page.
  */
 struct dat_rmr_create {
 	__u32 size;

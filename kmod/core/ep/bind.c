@@ -31,7 +31,10 @@ static void bind_finish(struct dat_conn *conn, u8 status)
 	q->done++;
 	dat_queue_publish(q);
 	dat_report_bind(ep, &conn->bind, status);
-	if (status != DAT_ST_SUCCESS)
+	/* With iWARP, the end that the peer has begun may flush requests before it is reported. */
+	if (status == DAT_ST_FLUSHED && ep->obj.ia->iwarp)
+		dat_conn_hung_up(conn);
+	else if (status != DAT_ST_SUCCESS)
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 	dat_conn_progress(conn);
 }
@@ -49,13 +52,13 @@ void dat_conn_bind_done(struct dat_conn *conn, u8 status)
 	/* If the connection is closing, its teardown completes the bind as flushed. */
 	if (dat_conn_is_closing(conn) || !bind->set || !bind->started || bind->ended)
 		return;
-	if (status == DAT_ST_SUCCESS && bind->taken->sleeps) {
+	/* If the RMR was freed meanwhile, bind_work() destroys the new registration. */
+	if (status == DAT_ST_SUCCESS &&
+	    (bind->taken->sleeps || dat_rmr_carry_out(bind->taken) != DAT_ST_SUCCESS)) {
 		bind->ended = true;
 		mod_delayed_work(dat_wq, &conn->bind_work, 0);
 		return;
 	}
-	if (status == DAT_ST_SUCCESS)
-		status = dat_rmr_carry_out(bind->taken);
 	bind_finish(conn, status);
 }
 
@@ -118,6 +121,10 @@ static void bind_work(struct work_struct *work)
 		return;
 	dat_rmr_end_old(conn->bind.taken);
 	status = dat_rmr_carry_out(conn->bind.taken);
+	if (status != DAT_ST_SUCCESS) {
+		dat_rmr_abandon(conn->bind.taken);
+		conn->bind.taken = NULL;
+	}
 	spin_lock_bh(&ep->lock);
 	bind_finish(conn, status);
 	spin_unlock_bh(&ep->lock);

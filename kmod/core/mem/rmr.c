@@ -198,7 +198,11 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr, struct dat_rmr_bind *
 	/* The use keeps @rmr and its protection zone from being freed. */
 	if (dat_obj_use(&rmr->obj))
 		return -ENOENT;
-	/* Dropped bindings must not count against RMR_MAX_PREPARED. */
+	/*
+	 * Dropped bindings must not count against RMR_MAX_PREPARED, nor their pages against the
+	 * limit of locked memory.  purge_work may be freeing some of them.
+	 */
+	cancel_work_sync(&rmr->purge_work);
 	rmr_purge(rmr);
 	b = kzalloc(rmr->obj.ia->dev->ops->binding_size, GFP_KERNEL_ACCOUNT);
 	if (!b) {
@@ -266,16 +270,32 @@ static bool binding_begin(struct dat_binding *b)
 	return b->in_effect || !b->lmr;
 }
 
+/* Returns true if a work request or a peer can end a registration for good. */
+static bool rmr_can_invalidate(const struct dat_rmr *rmr)
+{
+	return !(rmr->obj.ia->dev->quirks & DAT_QUIRK_NO_INVALIDATE);
+}
+
 /* Chooses how @b ends the binding in effect, if that may give access. */
 static void binding_replaces(struct dat_binding *b, const struct dat_binding *old)
 {
 	lockdep_assert_held(&b->rmr->lock);
 	if (!old || !old->live)
 		return;
-	if (old->by_request)
+	if (old->by_request && rmr_can_invalidate(b->rmr))
 		b->ends = old->rkey;
 	else
 		b->sleeps = true;
+}
+
+/*
+ * Returns true if a binding other than @ticket waits for the end of the one that was taken: its EP
+ * looks again later, and another EP that binds all the time must not be first each time.
+ */
+static bool rmr_awaited(struct dat_rmr *rmr, u32 ticket)
+{
+	lockdep_assert_held(&rmr->lock);
+	return rmr->waiter && rmr->waiter != ticket && rmr_find(rmr, rmr->waiter);
 }
 
 /*
@@ -295,7 +315,9 @@ struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u
 		b = rmr_find(rmr, ticket);
 	if (!b) {
 		b = ERR_PTR(-ENOENT);
-	} else if (rmr->busy) {
+	} else if (rmr->busy || rmr_awaited(rmr, ticket)) {
+		if (!rmr_awaited(rmr, ticket))
+			rmr->waiter = ticket;
 		b = ERR_PTR(-EBUSY);
 	} else if (!binding_begin(b)) {
 		rmr_forget(rmr, b);
@@ -304,6 +326,7 @@ struct dat_binding *dat_rmr_take(struct dat_rmr *rmr, const struct dat_pz *pz, u
 		list_del(&b->node);
 		rmr->nprepared--;
 		rmr->busy = true;
+		rmr->waiter = 0;
 		binding_replaces(b, rmr->bound);
 	}
 	spin_unlock_bh(&rmr->lock);
@@ -475,7 +498,8 @@ static void window_drop(struct dat_pz *pz, struct dat_binding *b)
 	lockdep_assert_held(&pz->rmr_lock);
 	spin_lock(&rmr->lock);
 	rmr_exchange(rmr, pz, NULL);
-	b->live = false;
+	if (rmr_can_invalidate(rmr))
+		b->live = false;
 	binding_drop(rmr, b);
 	spin_unlock(&rmr->lock);
 }

@@ -66,6 +66,7 @@ struct dat_rmr {
 	u32			nprepared;	/* length of @prepared */
 	u32			ticket;		/* ticket of the binding that was prepared last */
 	bool			busy;		/* a binding was taken and has not ended */
+	u32			waiter;		/* ticket of the first that met @busy, or 0 */
 	bool			dead;		/* the RMR is shut down */
 	struct work_struct	purge_work;	/* frees dropped bindings, whose ticket is 0 */
 	struct dat_locked	locked;		/* charge of a registration between two bindings */
