@@ -15,6 +15,7 @@
 
 #define MAX_FD	64
 #define DTOS	32	/* max_request_dtos of a_attr() */
+#define ACK_US	1000000	/* time in which the answer of the peer's device follows the data */
 
 FIXTURE(silent) {
 	struct a_pair p;
@@ -181,8 +182,7 @@ TEST_F_TIMEOUT(silent, those_that_have_ended_are_not_flushed_by_an_abrupt_discon
 	ASSERT_EQ(DAT_SUCCESS, suppressed(p, 1));
 	ASSERT_EQ(DAT_SUCCESS, suppressed(p, 2));
 	ASSERT_TRUE(has_arrived(p, 2));
-	/* The answer of the peer's device follows the data. */
-	usleep(A_QUIET_US);
+	usleep(ACK_US);
 	ASSERT_EQ(2, fdinfo_sum(" silent="));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, next(p->evd[1]));
@@ -195,7 +195,7 @@ TEST_F_TIMEOUT(silent, those_that_have_ended_are_not_flushed_by_the_peer, 60)
 
 	ASSERT_EQ(DAT_SUCCESS, suppressed(p, 1));
 	ASSERT_TRUE(has_arrived(p, 1));
-	usleep(A_QUIET_US);
+	usleep(ACK_US);
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[0], DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, next(p->evd[1]));
 	EXPECT_TRUE(quiet(p->evd[1]));
@@ -212,7 +212,7 @@ TEST_F_TIMEOUT(silent, one_that_has_not_ended_is_flushed, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_send(p->ep[1], 1, &seg, a_cookie(7),
 						DAT_COMPLETION_SUPPRESS_FLAG));
 	ASSERT_TRUE(has_arrived(p, 1));
-	usleep(A_QUIET_US);
+	usleep(ACK_US);
 	ASSERT_EQ(2, fdinfo_sum(" silent="));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(p->ep[1], DAT_CLOSE_ABRUPT_FLAG));
 	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, a_dto(p->evd[1], &cookie, NULL));
