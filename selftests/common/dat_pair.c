@@ -61,6 +61,25 @@ int t_connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd)
 	return ret;
 }
 
+int t_reconnect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd)
+{
+	struct dat_eqe eqe;
+	int i, ret = 0;
+
+	for (i = 0; i < 2; i++)
+		t_disconnect(&p->f, &ep[i], 0);
+	for (i = 0; i < 2; i++)
+		while (ep[i].st->state != 11)
+			if (!t_event(&evd[i], T_WAIT_MS, &eqe))
+				return -ETIMEDOUT;
+	for (i = 0; i < 2 && !ret; i++)
+		ret = t_reset(&p->f, &ep[i]);
+	for (i = 0; i < 2; i++)
+		while (t_event(&evd[i], 0, &eqe))
+			;
+	return ret ? ret : t_connect_eps(p, ep, evd);
+}
+
 int t_pair_connect(struct t_pair *p)
 {
 	return t_connect_eps(p, p->ep, p->evd);

@@ -178,6 +178,8 @@ int t_pair_open(struct t_pair *p);
 int t_pair_open_at(struct t_pair *p, const char *at);
 int t_pair_connect(struct t_pair *p);
 int t_connect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd);
+/* Disconnects and resets both EPs, discards their events, and connects them again. */
+int t_reconnect_eps(struct t_pair *p, struct t_ep *ep, struct t_evd *evd);
 void t_pair_close(struct t_pair *p);
 void t_pair_unmap(struct t_pair *p);
 

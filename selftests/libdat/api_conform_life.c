@@ -235,7 +235,8 @@ TEST_F_TIMEOUT(life, a_request_begins_without_a_context, 60)
 	DAT_CR_PARAM param;
 	DAT_CR_HANDLE cr;
 
-	ASSERT_EQ(DAT_SUCCESS, dat_psp_create(p->ia, A_QUAL + 2, p->cr, DAT_PSP_PROVIDER_FLAG, &psp));
+	ASSERT_EQ(DAT_SUCCESS, dat_psp_create(p->ia, A_QUAL + 2, p->cr, DAT_PSP_PROVIDER_FLAG,
+					      &psp));
 	ASSERT_EQ(DAT_SUCCESS, dat_set_consumer_context(psp, mine));
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_connect(p->ep[1], p->attr.ia_address_ptr, A_QUAL + 2,
 					      A_WAIT_US, 0, NULL, DAT_QOS_BEST_EFFORT, 0));

@@ -71,26 +71,6 @@ static int prepare_it(FIXTURE_DATA(rmr) *self, struct dat_rmr_bind *arg)
 	return prepare(&self->p.f, self->rmr, &self->mem, arg);
 }
 
-/* Disconnect and reset both EPs, discard their events, and connect them again. */
-static int reconnect(FIXTURE_DATA(rmr) *self)
-{
-	struct dat_eqe eqe;
-	int i, ret = 0;
-
-	for (i = 0; i < 2; i++)
-		t_disconnect(&self->p.f, &self->ep[i], 0);
-	for (i = 0; i < 2; i++)
-		while (self->ep[i].st->state != 11)
-			if (!t_event(&self->evd[i], T_WAIT_MS, &eqe))
-				return -ETIMEDOUT;
-	for (i = 0; i < 2 && !ret; i++)
-		ret = t_reset(&self->p.f, &self->ep[i]);
-	for (i = 0; i < 2; i++)
-		while (t_event(&self->evd[i], 0, &eqe))
-			;
-	return ret ? ret : t_connect_eps(&self->p, self->ep, self->evd);
-}
-
 /* Let the peer read @mem with the key @key.  Returns the status of the RDMA read. */
 static int peer_reads(FIXTURE_DATA(rmr) *self, uint32_t key)
 {
@@ -116,7 +96,7 @@ TEST_F(rmr, a_ticket_works_once)
 	 * The failed bind broke the connection, but did not end the binding: the key still works
 	 * after a reconnect.
 	 */
-	ASSERT_EQ(0, reconnect(self));
+	ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
 	EXPECT_EQ(-EBUSY, t_free(&self->p.f, DAT_OBJ_LMR, self->mem.id));
 }
@@ -147,7 +127,7 @@ TEST_F_TIMEOUT(rmr, entries_that_make_no_sense_fail, 120)
 				       bad[i].num_sge));
 		EXPECT_LT(0, next_status(&self->evd[0], DAT_EV_RMR_BIND)) TH_LOG("entry %u", i);
 		EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN)) TH_LOG("entry %u", i);
-		ASSERT_EQ(0, reconnect(self)) TH_LOG("entry %u", i);
+		ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd)) TH_LOG("entry %u", i);
 	}
 	/* The failed binds have not used up the ticket. */
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
@@ -171,7 +151,7 @@ TEST_F(rmr, a_malformed_bind_lets_go_of_its_memory)
 		EXPECT_LT(0, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 		EXPECT_LE(0, next_status(&self->evd[0], DAT_EV_BROKEN));
 		EXPECT_EQ(self->pin, wait_for_pinned(self->pin));
-		ASSERT_EQ(0, reconnect(self));
+		ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd));
 	}
 	/* A bind that is flushed also unpins the memory of its binding. */
 	ASSERT_EQ(0, prepare_it(self, &b));
@@ -336,7 +316,7 @@ TEST_F_TIMEOUT(rmr, exactly_the_bytes_that_were_bound_can_be_reached, 120)
 			EXPECT_EQ(DAT_ST_REMOTE_ACCESS,
 				  peer_reads_at(self, &mem, out[j].at, out[j].len, b.rmr_context))
 				TH_LOG("part %u, outside %u", i, j);
-			ASSERT_EQ(0, reconnect(self));
+			ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd));
 		}
 	}
 }
@@ -357,12 +337,12 @@ TEST_F(rmr, before_its_bind_a_key_opens_nothing_or_on_soft_roce_only_its_binding
 	if (soft) {
 		EXPECT_EQ(DAT_ST_REMOTE_ACCESS,
 			  peer_reads_at(self, &self->mem, self->mem.size, 1, b.rmr_context));
-		ASSERT_EQ(0, reconnect(self));
+		ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd));
 		ASSERT_EQ(0, t_rdma(&self->ep[1], DAT_OP_RDMA_WRITE, 9, (uintptr_t)self->p.mem.va,
 				    self->p.mem.lkey, 64, at, b.rmr_context));
 		EXPECT_EQ(DAT_ST_REMOTE_ACCESS, next_status(&self->evd[1], DAT_EV_DTO));
 	}
-	ASSERT_EQ(0, reconnect(self));
+	ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd));
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, b.rmr_context));
@@ -471,7 +451,7 @@ TEST_F(rmr, memory_that_is_freed_before_its_bind_is_not_bound)
 	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	/* Neither the LMR nor the binding has pages pinned any more, so the key gives no access. */
 	EXPECT_EQ(self->pin - KB, wait_for_pinned(self->pin - KB));
-	ASSERT_EQ(0, reconnect(self));
+	ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd));
 	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
 }
 
@@ -485,7 +465,7 @@ TEST_F(rmr, a_binding_that_was_flushed_lets_go_of_its_memory)
 	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
 	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(self->pin, wait_for_pinned(self->pin));
-	ASSERT_EQ(0, reconnect(self));
+	ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd));
 	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
 }
 
@@ -682,7 +662,7 @@ TEST_F_TIMEOUT(rmr, frees_race_with_binds, 300)
 		}
 		ASSERT_EQ(DAT_ST_RMR_FAILED, eqe.status);
 		failed++;
-		ASSERT_EQ(0, reconnect(self));
+		ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd));
 	}
 	stop = 1;
 	pthread_join(thread, NULL);

@@ -86,26 +86,6 @@ FIXTURE_TEARDOWN(binds)
 		SKIP(return, mean_missing());					\
 } while (0)
 
-/* Disconnect and reset both EPs, discard their events, and connect them again. */
-static int reconnect(FIXTURE_DATA(binds) *w)
-{
-	struct dat_eqe eqe;
-	int i, ret = 0;
-
-	for (i = 0; i < 2; i++)
-		t_disconnect(&w->p.f, &w->ep[i], 0);
-	for (i = 0; i < 2; i++)
-		while (w->ep[i].st->state != 11)
-			if (!t_event(&w->evd[i], T_WAIT_MS, &eqe))
-				return -ETIMEDOUT;
-	for (i = 0; i < 2 && !ret; i++)
-		ret = t_reset(&w->p.f, &w->ep[i]);
-	for (i = 0; i < 2; i++)
-		while (t_event(&w->evd[i], 0, &eqe))
-			;
-	return ret ? ret : t_connect_eps(&w->p, w->ep, w->evd);
-}
-
 /*
  * Let the peer read the first bytes of @at with the key @key.  Returns the status of the RDMA read,
  * or -EIO if the data are wrong.
@@ -125,7 +105,9 @@ static int peer_reads(FIXTURE_DATA(binds) *w, const void *at, uint32_t key)
 /* A read of the peer with @key is refused, and so ends the connection: connect again. */
 static int refused(FIXTURE_DATA(binds) *w, uint32_t key)
 {
-	return peer_reads(w, w->mem.va, key) == DAT_ST_REMOTE_ACCESS ? reconnect(w) : -1;
+	if (peer_reads(w, w->mem.va, key) != DAT_ST_REMOTE_ACCESS)
+		return -1;
+	return t_reconnect_eps(&w->p, w->ep, w->evd);
 }
 
 /* Prepare to bind all of mem. */
@@ -209,7 +191,7 @@ TEST_F_TIMEOUT(binds, a_bind_that_was_cut_off_leaves_no_key_and_no_registration,
 	EXPECT_LE(0, next_status(&w->evd[0], DAT_EV_DISCONNECTED));
 	EXPECT_EQ(0, t_event(&w->evd[0], 0, &eqe));
 	EXPECT_EQ(w->pin, wait_for_pinned(w->pin));
-	ASSERT_EQ(0, reconnect(w));
+	ASSERT_EQ(0, t_reconnect_eps(&w->p, w->ep, w->evd));
 	EXPECT_EQ(0, refused(w, first.rmr_context));
 	EXPECT_EQ(0, refused(w, cut.rmr_context));
 	ASSERT_EQ(0, bind_part(w, &w->mem, 0, 100, &b));
@@ -235,7 +217,7 @@ TEST_F_TIMEOUT(binds, a_free_ends_the_keys_of_a_bind_in_flight, 120)
 	EXPECT_EQ(1, t_event(&w->evd[0], T_WAIT_MS, &eqe));
 	EXPECT_NE(DAT_EV_RMR_BIND, eqe.type);
 	EXPECT_EQ(w->pin, wait_for_pinned(w->pin));
-	ASSERT_EQ(0, reconnect(w));
+	ASSERT_EQ(0, t_reconnect_eps(&w->p, w->ep, w->evd));
 	EXPECT_EQ(0, refused(w, b.rmr_context));
 	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
 }
@@ -273,7 +255,7 @@ TEST_F_TIMEOUT(binds, binds_of_two_endpoints_end_one_after_the_other, 120)
 	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&w->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, other.id));
-	ASSERT_EQ(0, reconnect(w));
+	ASSERT_EQ(0, t_reconnect_eps(&w->p, w->ep, w->evd));
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(w, w->mem.va, fast.rmr_context));
 	EXPECT_EQ(0, refused(w, first.rmr_context));
 	EXPECT_EQ(0, refused(w, slow.rmr_context));
@@ -310,7 +292,7 @@ TEST_F_TIMEOUT(binds, a_bind_that_the_device_refuses_ends_both_keys, 240)
 		EXPECT_EQ(1, mean_hits()) TH_LOG("%u", i);
 		ASSERT_EQ(0, mean_set(how[i].param, "0"));
 		EXPECT_EQ(w->pin, wait_for_pinned(w->pin)) TH_LOG("%u", i);
-		ASSERT_EQ(0, reconnect(w));
+		ASSERT_EQ(0, t_reconnect_eps(&w->p, w->ep, w->evd));
 		EXPECT_EQ(0, refused(w, first.rmr_context)) TH_LOG("%u", i);
 		EXPECT_EQ(0, refused(w, b.rmr_context)) TH_LOG("%u", i);
 	}

@@ -377,10 +377,11 @@ static struct dat_binding *rmr_exchange(struct dat_rmr *rmr, struct dat_pz *pz,
 }
 
 /*
- * Drops a binding that is not in effect any more and whose rkey gives no access.  The use of the
- * LMR ends at once; rmr_purge() frees the rest later.  dat_obj_unuse() does not sleep here, because
- * the binding keeps a reference to the LMR.  If the binding pins no pages, the next bind frees it,
- * and its registration serves that bind.
+ * Drops a binding that is not in effect any more.  If the rkey gives no access, the use of the LMR
+ * ends at once, and rmr_purge() frees the rest later.  dat_obj_unuse() does not sleep here, because
+ * the binding keeps a reference to the LMR.  If the binding also pins no pages, the next bind frees
+ * it, and its registration serves that bind.  If the device may still give access, purge_work
+ * destroys the registration and then ends the use of the LMR.
  */
 static void binding_drop(struct dat_rmr *rmr, struct dat_binding *b)
 {
@@ -388,8 +389,10 @@ static void binding_drop(struct dat_rmr *rmr, struct dat_binding *b)
 	list_add_tail(&b->node, &rmr->prepared);
 	rmr->nprepared++;
 	b->ticket = 0;
-	if (b->lmr && b->lmr->kind->pinned)
+	if (b->live || (b->lmr && b->lmr->kind->pinned))
 		queue_work(dat_wq, &rmr->purge_work);
+	if (b->live)
+		return;
 	if (b->in_effect)
 		dat_obj_unuse(&b->lmr->obj);
 	b->in_effect = false;
