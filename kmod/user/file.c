@@ -210,8 +210,8 @@ void dat_file_del_bells(struct dat_file *file, struct dat_obj *obj)
 }
 
 /*
- * Processes a queue.  @report: also find out which requests have completed; then fails with
- * -EOPNOTSUPP if the queue is no send queue.
+ * Processes a queue.  @report: also find out which requests have completed.  With @report, fails
+ * with -EOPNOTSUPP, and does nothing, if the queue is no send queue.
  */
 static int file_kick_one(struct dat_file *file, u32 bell, bool report)
 {
@@ -228,6 +228,10 @@ static int file_kick_one(struct dat_file *file, u32 bell, bool report)
 	if (!obj)
 		return 0;
 
+	if (report && (obj->type == DAT_OBJ_SRQ || xa_pointer_tag(entry) == BELL_RQ)) {
+		ret = -EOPNOTSUPP;
+		goto out_put;
+	}
 	trace_dat_kick(obj, bell);
 	if (obj->type == DAT_OBJ_SRQ)
 		dat_srq_kick(to_dat_srq(obj));
@@ -235,10 +239,9 @@ static int file_kick_one(struct dat_file *file, u32 bell, bool report)
 		dat_queue_kick(to_dat_ep(obj), &to_dat_ep(obj)->rq);
 	else
 		dat_queue_kick(to_dat_ep(obj), &to_dat_ep(obj)->sq);
-	if (report && (obj->type == DAT_OBJ_SRQ || xa_pointer_tag(entry) == BELL_RQ))
-		ret = -EOPNOTSUPP;
-	else if (report)
+	if (report)
 		dat_queue_report(to_dat_ep(obj));
+out_put:
 	dat_obj_put(obj);
 	return ret;
 }

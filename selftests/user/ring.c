@@ -178,8 +178,10 @@ TEST_F(slice, only_a_send_queue_can_be_reported)
 	struct t_file *f = &self->p.f;
 
 	EXPECT_EQ(0, t_word(f, DAT_IOC_KICK, DAT_KICK_REPORT | (self->ep[1].sq.bell + 1)));
+	store(self, &self->ep[0].rq, 0, 1);
 	EXPECT_EQ(-EOPNOTSUPP,
 		  t_word(f, DAT_IOC_KICK, DAT_KICK_REPORT | (self->ep[0].rq.bell + 1)));
+	EXPECT_EQ(0, self->ep[0].rq.status->head);
 	EXPECT_EQ(-EOPNOTSUPP, t_word(f, DAT_IOC_KICK, DAT_KICK_REPORT));
 }
 
