@@ -40,19 +40,26 @@ static DAT_RETURN post(struct link *l, int first, int n)
 	return rc;
 }
 
-/* Make and connect the EPs of @l.  Post receives with the cookies 0 to SILENT. */
-static DAT_RETURN link_make(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l)
+/* Make and connect the EPs of @l.  Post @n receives with the cookies 0 to @n - 1. */
+static DAT_RETURN link_with(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l, int n)
 {
 	DAT_EP_ATTR attr = a_attr(p);
 	DAT_RETURN rc;
 
 	attr.recv_completion_flags = ASK;
+	if (n > attr.max_recv_dtos)
+		attr.max_recv_dtos = n;
 	rc = dat_ep_create(p->ia, p->pz, evd, p->evd[0], p->evd[0], &attr, &l->in);
 	if (rc == DAT_SUCCESS)
 		rc = dat_ep_create(p->ia, p->pz, p->evd[1], p->evd[1], p->evd[1], NULL, &l->out);
 	if (rc == DAT_SUCCESS)
-		rc = post(l, 0, SILENT + 1);
+		rc = post(l, 0, n);
 	return rc == DAT_SUCCESS ? a_connect(p, l->out, l->in, p->evd[1], p->evd[0]) : rc;
+}
+
+static DAT_RETURN link_make(struct a_pair *p, DAT_EVD_HANDLE evd, struct link *l)
+{
+	return link_with(p, evd, l, SILENT + 1);
 }
 
 FIXTURE_SETUP(solicited)
@@ -145,6 +152,58 @@ TEST_F_TIMEOUT(solicited, a_waiter_is_woken_by_the_one_message_that_asks, 60)
 	EXPECT_EQ(0, w.event.event_data.dto_completion_event_data.user_cookie.as_64);
 	EXPECT_EQ(SILENT, w.nmore);
 	EXPECT_EQ(SILENT, dequeue_all(self->evd, 1));
+}
+
+/*
+ * Receives that are posted on an open connection must reach the device before the messages come:
+ * the completion of an unsolicited message passes none of them on.
+ */
+/* Covers: dat_ep_post_recv; SH 18 */
+TEST_F_TIMEOUT(solicited, receives_posted_one_by_one_take_messages_that_do_not_ask, 60)
+{
+	DAT_EVD_HANDLE evd;
+	struct waiter w = { .timeout = A_WAIT_US };
+	pthread_t thread;
+	struct link l;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(self->p.ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_EQ(DAT_SUCCESS, link_with(&self->p, evd, &l, 0));
+	ASSERT_EQ(DAT_SUCCESS, post(&l, 0, SILENT + 1));
+	w.evd = evd;
+	ASSERT_TRUE(waiter_start(&w, &thread));
+	ASSERT_TRUE(say(&self->p, &l, SILENT, 0));
+	ASSERT_TRUE(say(&self->p, &l, 1, ASK));
+	pthread_join(thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.rc);
+	EXPECT_EQ(SILENT, w.nmore);
+	EXPECT_EQ(SILENT, dequeue_all(evd, 1));
+}
+
+/*
+ * On a device whose CQs are short (mean.sh), some of the receives wait in the ring until others
+ * have completed.
+ */
+/* Covers: dat_ep_post_recv; SH 18 */
+TEST_F_TIMEOUT(solicited, more_receives_than_the_device_holds_take_messages_that_do_not_ask, 60)
+{
+	enum { MANY = 64 };
+	DAT_EVD_HANDLE evd;
+	struct waiter w = { .timeout = A_WAIT_US };
+	pthread_t thread;
+	struct link l;
+
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(self->p.ia, MANY, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
+	ASSERT_EQ(DAT_SUCCESS, link_with(&self->p, evd, &l, MANY));
+	w.evd = evd;
+	ASSERT_TRUE(waiter_start(&w, &thread));
+	ASSERT_TRUE(say(&self->p, &l, MANY - 1, 0));
+	ASSERT_TRUE(say(&self->p, &l, 1, ASK));
+	pthread_join(thread, NULL);
+	ASSERT_EQ(DAT_SUCCESS, w.rc);
+	EXPECT_EQ(MANY - 1, w.nmore);
+	EXPECT_EQ(MANY - 1, dequeue_all(evd, 1));
 }
 
 /* Covers: dat_cno_wait; SH 18, 26 */

@@ -136,6 +136,8 @@ on page_sizes avoided "driver=mlx5 page_sizes=0x201000" api_rmr
 # Short queues, and a depth that no limit tells.
 on short avoided "max_sge=4 max_wr=64 max_cqe=256" api_srq
 on depth met qp_depth=20 api_flush
+# A receive queue of the device is shorter than the ring.
+on short_cq avoided "max_wr=64 max_cqe=64" api_conform_solicited
 # A queue pair cannot be moved to the error state.
 on no_error met modify_fails=6 api_abrupt
 echo "1..$n"

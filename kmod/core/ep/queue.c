@@ -92,12 +92,29 @@ static bool queue_has_room(const struct dat_queue *q)
 }
 
 /*
+ * Returns true if completed receives of the queue may stay in the CQ until a thread polls it, and
+ * do not make the pump run meanwhile; see core/event/solicited.c.  A timer polls for an SRQ.
+ */
+static bool queue_is_solicited(const struct dat_queue *q)
+{
+	const struct dat_conn *conn;
+
+	if (q->obj->type == DAT_OBJ_SRQ)
+		return false;
+	conn = to_dat_ep(q->obj)->conn;
+	return conn && conn->solicited;
+}
+
+/*
  * Returns the number of receives in the ring at which the producer must kick; 0 if no kick is
  * needed.
  *
  * If no receive is in flight, only a kick makes the pump run.  If few receives are in flight, a
  * completion makes the pump run as well, but the peer may use up the remaining receives before
  * that.  So ask for a kick, which lets the pump add receives in time.
+ *
+ * On a solicited connection, no completion is sure to run the pump before the peer has used up all
+ * receives at the device.  So no receive may stay in the ring while the device has room.
  *
  * With iWARP, a message that finds no receive at the device ends the connection.  So no receive may
  * stay in the ring while the device has room.  Each receive needs a kick even while the poller
@@ -112,7 +129,7 @@ u32 dat_queue_kick_after(const struct dat_queue *q)
 		return 1;
 	if (queue_watched(q))
 		return 0;
-	if (!busy)
+	if (!busy || (queue_is_solicited(q) && queue_has_room(q)))
 		return 1;
 	return busy < low ? max(low / 2, 1U) : 0;
 }

@@ -16,7 +16,8 @@
  * wakes the consumer.  If more receives have completed, the handler runs again.
  *
  * Receives in the CQ of a connection with an SRQ use up buffers that other connections need, so a
- * timer polls the CQ.
+ * timer polls the CQ.  A timer also polls the CQ of a connection whose ring has more receives than
+ * the device can hold: the others go to the device only after the CQ has been polled.
  */
 #include <linux/jiffies.h>
 
@@ -28,9 +29,9 @@
 #define SOL_PERIOD	(HZ / 10UL)	/* longest time between two calls of sol_timer() */
 
 /*
- * Polls the receive CQ of a connection with an SRQ.  Polls again in the next jiffy if there were
- * receives, because one poll takes only some of the completions.  Otherwise doubles the delay, up
- * to SOL_PERIOD: soon after a receive, a sender that had found no buffer may try again.
+ * Polls the receive CQ of a connection.  Polls again in the next jiffy if there were receives,
+ * because one poll takes only some of the completions.  Otherwise doubles the delay, up to
+ * SOL_PERIOD: soon after a receive, a sender that had found no buffer may try again.
  *
  * A timer runs in softirq, which is an RCU read side, so the EP is not freed meanwhile.
  */
@@ -70,7 +71,7 @@ void dat_solicited_join(struct dat_conn *conn)
 	spin_unlock(&r->lock);
 	if (conn->sol.early)
 		dat_evd_notify(ep->recv_evd);
-	if (!ep->srq)
+	if (!ep->srq && ep->rq.entries <= ep->rq.window)
 		return;
 	conn->sol.delay = SOL_PERIOD;
 	mod_timer(&conn->sol.timer, jiffies + SOL_PERIOD);
