@@ -257,11 +257,17 @@ static unsigned long step_again(const struct verbs_conn *vc, unsigned long limit
 	return min(step_left(vc, limit), clamp(jiffies - vc->step_began, 1UL, MAX_DELAY));
 }
 
-/* Waits for handlers that started before the state of the connection became closing. */
+/*
+ * Waits for handlers that started before the state of the connection became closing.  Then lets the
+ * receive CQ notify of all receives: unsolicited ones may hold buffers of an SRQ, which others need
+ * while this teardown waits for the peer.
+ */
 static unsigned long end_handlers(struct verbs_conn *vc)
 {
 	rdma_lock_handler(vc->id);
 	rdma_unlock_handler(vc->id);
+	if (vc->qp)
+		verbs_recv_notify_all(vc);
 	return 0;
 }
 
@@ -322,8 +328,6 @@ static unsigned long await_request(struct verbs_conn *vc)
 static unsigned long disconnect(struct verbs_conn *vc)
 {
 	rdma_disconnect(vc->id);
-	if (vc->qp)
-		verbs_recv_notify_all(vc);
 	return 0;
 }
 

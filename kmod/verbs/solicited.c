@@ -15,6 +15,9 @@
 #include "core/event/evd.h"
 #include "verbs/verbs.h"
 
+/* The pump that follows a poll takes a slice, which must be all that the poll has made room for. */
+static_assert(VERBS_CQ_BUDGET < DAT_SLICE);
+
 /*
  * Takes completions of receives, both solicited and unsolicited, and returns their number.  If the
  * number is VERBS_CQ_BUDGET, the CQ may hold more.  ep->lock is held.

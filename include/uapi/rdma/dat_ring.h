@@ -60,9 +60,9 @@
  *
  *   If nothing is in flight that will complete by itself, the pump asks for a kick at the next
  *   entry (m = 1).  If few receives are in flight, the pump asks for a kick after several
- *   entries, so that one system call posts several receives before the queue runs empty.  Over
- *   iWARP the pump asks for a kick at the next receive while the device has room, also beside
- *   the poller.
+ *   entries, so that one system call posts several receives before the queue runs empty.  If
+ *   the EP notifies for solicited receives only, the pump asks for a kick at the next receive
+ *   while the device has room; over iWARP also beside the poller.
  *   "tail has reached kick_at" means (int)(tail - kick_at) >= 0.
  *
  *   (A) store-release: pairs with the load-acquire at (D).  If the pump sees the new tail,

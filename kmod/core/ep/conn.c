@@ -173,16 +173,19 @@ static bool conn_replay(struct dat_conn *conn, bool flushed, u32 n)
 }
 
 /*
- * Reports a slice of the receives that completed before ESTABLISHED.  Once none is left, sets
- * conn->live and pumps the queues.  If more are left, early_work calls this function again.  A loop
- * here might not end while a process posts receives and the peer sends, and would block the worker
- * of rdma_cm, which serves the whole host.  Receives that complete meanwhile are added to the end
- * of conn->early, because conn->live is still false.
+ * Reports a slice of the receives that completed before ESTABLISHED, and pumps a slice of those in
+ * the ring.  Once none is left, sets conn->live and pumps the requests.  If more are left,
+ * early_work calls this function again.  A loop here might not end while a process posts receives
+ * and the peer sends, and would block the worker of rdma_cm, which serves the whole host.  Receives
+ * that complete meanwhile are added to the end of conn->early, because conn->live is still false.
+ *
+ * No receive may stay in the ring once conn->live is set: on a solicited connection, no completion
+ * is sure to run the pump again.
  */
 static void conn_go_live(struct dat_conn *conn)
 {
 	lockdep_assert_held(&conn->ep->lock);
-	if (conn_replay(conn, false, DAT_SLICE)) {
+	if (conn_replay(conn, false, DAT_SLICE) || dat_queue_pump_rq(conn)) {
 		queue_work(dat_wq, &conn->early_work);
 		return;
 	}
@@ -192,11 +195,6 @@ static void conn_go_live(struct dat_conn *conn)
 	 */
 	if (dat_conn_is_open(conn))
 		dat_solicited_join(conn);
-	/*
-	 * Pump one slice, because this thread serves all users.  If receives are left in the ring,
-	 * the receives of the slice are in flight, and a completion runs the pump again.
-	 */
-	dat_queue_pump_rq(conn);
 	dat_conn_progress(conn);
 }
 

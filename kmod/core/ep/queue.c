@@ -5,7 +5,8 @@
  * to the device.
  *
  * When the pump returns, one of these events will run the pump again: the completion of an entry of
- * this queue in flight; a kick by the producer, for which the pump sets NEED_KICK; a visit by the
+ * this queue in flight, or on a solicited connection the next poll of its receive CQ; a kick by the
+ * producer, for which the pump sets NEED_KICK; a visit by the
  * poller thread, while that thread polls the doorbells; or the next post of a kernel consumer.
  *
  * A ring may be long, but softirqs must not be disabled for long.  So a loop over all entries of a
@@ -613,8 +614,9 @@ static bool rq_chain(struct dat_conn *conn, u32 most)
  * ring may have more.
  *
  * An invalid receive ends the connection, so all receives of a slice are valid, and the completion
- * of one of them runs the pump again.  A thread of the consumer pumps more slices; see
- * dat_queue_slice().
+ * of one of them runs the pump again.  The completions of one poll free fewer entries than a slice
+ * has, so after a poll no receive stays in the ring while the device has room.  A thread of the
+ * consumer pumps more slices; see dat_queue_slice().
  */
 bool dat_queue_pump_rq(struct dat_conn *conn)
 {
