@@ -22,6 +22,16 @@ extern "C" {
  */
 #define DAT_LINUX_MEM_PRIV_RELAXED_FLAG	((DAT_MEM_PRIV_FLAGS)0x200)
 
+/*
+ * Completion flag of dat_ep_post_send(), dat_ep_post_rdma_write() and dat_ep_post_rdma_read(): the
+ * program is about to post another request to the endpoint.  The request may stay in the queue
+ * until a request without this flag is posted, until the queue is full, or until the program calls
+ * dat_ep_disconnect().  So a program that posts several requests in a row, all but the last with
+ * this flag, makes one system call at most, and the adapter gets the requests together.  Not in DAT
+ * 1.2.
+ */
+#define DAT_LINUX_COMPLETION_MORE_FLAG	((DAT_COMPLETION_FLAGS)0x100)
+
 /**
  * dat_linux_evd_fd - get a file descriptor for an event dispatcher
  * @evd_handle: the EVD

@@ -27,6 +27,7 @@ class CompletionFlags(enum.IntFlag):
     COMPLETION_UNSIGNALLED_FLAG = 0x04
     COMPLETION_BARRIER_FENCE_FLAG = 0x08
     COMPLETION_EVD_THRESHOLD_FLAG = 0x10
+    LINUX_COMPLETION_MORE_FLAG = 0x100
 
 
 class EvdFlags(enum.IntFlag):

@@ -100,6 +100,17 @@ both_directions() {
 	measure --bidirectional --test bw --event --srq --iters 200 --window 512 --size 1
 }
 
+# Requests that are posted together are as many as those that are not.
+together() {
+	serve || return 1
+	measure --more --test bw --size 64 --iters 200 --window 16 --cq-mod 16 &&
+		measure --more --test bw --op write --bidirectional --event --iters 33 --window 8 &&
+		[ "$(column 2)" = 33 ] &&
+		refused '--more is for --test bw' --more "$host" &&
+		refused '--more is for --test bw' --more --test bw --eps 2 "$host" &&
+		refused '--more is for --test bw' --more --test bw --duration 1 "$host"
+}
+
 # buckets: print the sum of the buckets of client.out, if each begins where the previous one ends.
 buckets() {
 	awk '
@@ -253,7 +264,7 @@ wrong_durations() {
 options_of_a_client() {
 	local option
 	for option in --op=send --test=lat --size=64 --all-sizes --bidirectional --iters=1 --duration=1 \
-		--eps=2 --idle=1 --srq --window=2 --cq-mod=1 --event --poller=1 --busy-poll=1 \
+		--eps=2 --idle=1 --srq --window=2 --cq-mod=1 --event --poller=1 --busy-poll=1 --more \
 		--histogram --json --json-file="$tmp/json" --progress --interval=1; do
 		refused "^dat-perf: ${option%%=*} is for a client: HOST is missing;" --keep "$option" \
 			--port 1 || return 1
@@ -289,7 +300,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..16"
+echo "1..17"
 ! "$bin/dat-perf" --version >/dev/full 2>"$tmp/full.log" && ! "$bin/dat-info" --version >/dev/full 2>&1
 result output_that_cannot_be_written_is_an_error
 sizes_in_the_given_order
@@ -308,6 +319,8 @@ wrong_durations
 result wrong_durations_are_refused
 both_directions
 result both_sides_send_at_the_same_time
+together
+result messages_are_posted_together
 a_histogram
 result a_histogram_has_all_messages
 with jq json_as_perftest the_json_has_the_keys_of_perftest

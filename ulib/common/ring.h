@@ -134,15 +134,15 @@ static inline void du_queue_report(const struct du_queue *q)
 }
 
 /*
- * Publish the entry that the caller has written.  Returns 0, or -1 with errno set if the kick
- * failed.
+ * Publish the entry that the caller has written.  @more: leave the kick to the next entry, unless
+ * the queue is full.  Returns 0, or -1 with errno set if the kick failed.
  */
-static inline int du_queue_push(struct du_queue *q)
+static inline int du_queue_push(struct du_queue *q, int more)
 {
 	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELAXED);
 	__atomic_store_n(q->shared_tail, q->tail, __ATOMIC_RELEASE);	/* (A) */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);			/* (B) */
-	if (__builtin_expect(du_queue_needs_kick(q), 0))
+	if (__builtin_expect(du_queue_needs_kick(q), 0) && (!more || du_queue_full(q)))
 		return du_queue_kick(q);
 	/* The poller finds the entry by this bit. */
 	if (!(__atomic_load_n(q->dirty, __ATOMIC_RELAXED) & q->bit))

@@ -122,8 +122,8 @@ static void request_write(struct udat_ep *ep, const struct request *r)
 	struct dat_sge *sge = (struct dat_sge *)(sqe + 1);
 
 	*sqe = (struct dat_sqe) {
-		.opcode = r->op, .flags = (uint16_t)r->flags, .num_sge = (uint8_t)r->n,
-		.cookie = r->cookie,
+		.opcode = r->op, .num_sge = (uint8_t)r->n, .cookie = r->cookie,
+		.flags = (uint16_t)(r->flags & ~DAT_LINUX_COMPLETION_MORE_FLAG),
 	};
 	if (r->remote) {
 		sqe->rkey = r->remote->rmr_context;
@@ -151,7 +151,7 @@ static DAT_RETURN request_post(struct udat_ep *ep, const struct request *r)
 		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	} else {
 		request_write(ep, r);
-		if (du_queue_push(&ep->sq))
+		if (du_queue_push(&ep->sq, r->flags & DAT_LINUX_COMPLETION_MORE_FLAG))
 			rc = udat_kick_error(ep->obj.ia);
 	}
 	du_unlock(&ep->sq.lock);
@@ -167,7 +167,7 @@ static int flags_bad(const struct udat_ep *ep, DAT_COMPLETION_FLAGS flags,
 }
 
 #define RDMA_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG | \
-			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
+			 DAT_COMPLETION_BARRIER_FENCE_FLAG | DAT_LINUX_COMPLETION_MORE_FLAG)
 #define SEND_FLAGS	(RDMA_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG)
 
 UDAT_EXPORT DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -297,7 +297,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_s
 		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	} else {
 		recv_write(ep, num_segments, local_iov, user_cookie.as_64, flags);
-		if (du_queue_push(&ep->rq))
+		if (du_queue_push(&ep->rq, 0))
 			rc = udat_kick_error(ep->obj.ia);
 	}
 	du_unlock(&ep->rq.lock);

@@ -172,7 +172,7 @@ static DAT_RETURN bind_post(struct udat_ep *ep, struct udat_rmr *rmr, struct dat
 	*entry = *sqe;
 	entry->rkey = arg->ticket;
 	entry->raddr = rmr->obj.id;
-	return du_queue_push(&ep->sq) ? udat_kick_error(ep->obj.ia) : DAT_SUCCESS;
+	return du_queue_push(&ep->sq, 0) ? udat_kick_error(ep->obj.ia) : DAT_SUCCESS;
 }
 
 UDAT_EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,

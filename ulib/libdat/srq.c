@@ -216,7 +216,7 @@ UDAT_EXPORT DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT nu
 		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
 	} else {
 		srq_write(srq, num_segments, local_iov, user_cookie.as_64);
-		if (du_queue_push(&srq->rq))
+		if (du_queue_push(&srq->rq, 0))
 			rc = udat_kick_error(srq->obj.ia);
 	}
 	du_unlock(&srq->rq.lock);

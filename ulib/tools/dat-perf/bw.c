@@ -16,6 +16,14 @@ static int more(const struct perf *p, uint64_t posted)
 	return p->client ? !perf_time_is_over(p) : !perf_client_is_done(p);
 }
 
+/* Returns the flag of a request that another one follows at once on the same connection. */
+static DAT_COMPLETION_FLAGS followed(struct perf *p, uint64_t posted)
+{
+	int follows = p->args.more && perf_turn(p)->busy + 1 < p->opt.window && more(p, posted + 1);
+
+	return follows ? DAT_LINUX_COMPLETION_MORE_FLAG : DAT_COMPLETION_DEFAULT_FLAG;
+}
+
 /*
  * Post all requests that the windows allow.  On each connection, every cq_mod-th request is
  * signalled, and the last one if the number of messages is known.
@@ -26,7 +34,8 @@ static uint64_t post_batch(struct perf *p, uint64_t posted)
 	uint64_t last = !o->iters ? UINT64_MAX : o->iters > o->eps ? o->iters - o->eps : 0;
 
 	while (perf_turn(p)->busy < o->window && more(p, posted)) {
-		perf_post(p, posted >= last || perf_turn(p)->silent + 1 == o->cq_mod);
+		perf_post_more(p, posted >= last || perf_turn(p)->silent + 1 == o->cq_mod,
+			       followed(p, posted));
 		posted++;
 		perf_next_turn(p);
 	}

@@ -36,6 +36,7 @@ static const char usage_text[] =
 "  -r, --srq           the server receives through one shared receive queue (send)\n"
 "  -w, --window N      messages under way on a connection in bw, 1 to %u (64)\n"
 "  -Q, --cq-mod N      in bw one message in N reports its completion (1)\n"
+"  -M, --more          in bw post messages in a row together, on one connection\n"
 "  -e, --event         wait for events instead of polling\n"
 "  -P, --poller USEC   a thread of the driver polls for posts, and sleeps after\n"
 "                      USEC without a post, 1 to %u\n"
@@ -90,6 +91,7 @@ static const struct option long_options[] = {
 	{ "srq",	no_argument,		NULL, 'r' },
 	{ "window",	required_argument,	NULL, 'w' },
 	{ "cq-mod",	required_argument,	NULL, 'Q' },
+	{ "more",	no_argument,		NULL, 'M' },
 	{ "event",	no_argument,		NULL, 'e' },
 	{ "poller",	required_argument,	NULL, 'P' },
 	{ "busy-poll",	required_argument,	NULL, 'B' },
@@ -181,6 +183,9 @@ static void parse_arg(int c, struct perf_args *a)
 	case 'p':
 		a->port = number("--port", 1, 65535);
 		break;
+	case 'M':
+		a->more = 1;
+		break;
 	case 'H':
 		a->histogram = 1;
 		break;
@@ -261,6 +266,8 @@ static void check(struct perf *p)
 		opt_wrong(tool_prog, "--keep is for the server, which has no HOST");
 	if (p->args.histogram && p->opt.test != TEST_LAT)
 		opt_wrong(tool_prog, "--histogram is for --test lat");
+	if (p->args.more && (p->opt.test != TEST_BW || p->opt.eps > 1 || !p->opt.iters))
+		opt_wrong(tool_prog, "--more is for --test bw with --iters on one connection");
 	why = perf_opt_wrong(&p->opt);
 	if (why)
 		opt_wrong(tool_prog, "%s", why);

@@ -106,6 +106,7 @@ struct perf_args {
 	const char		*json_file;
 	int			keep;
 	int			syscalls;
+	int			more;		/* flag: requests in a row are posted together */
 	int			histogram;
 	int			progress;	/* flag: show it even if it goes to no terminal */
 	unsigned int		interval;	/* of progress in seconds, or 0 */

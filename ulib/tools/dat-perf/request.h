@@ -23,13 +23,14 @@ static inline void perf_next_turn(struct perf *p)
 
 /*
  * Post a request.  If @report is set, the request is signalled.  Its completion then also reports
- * all requests that were posted on the connection after the previous signalled request.
+ * all requests that were posted on the connection after the previous signalled request.  @more is
+ * DAT_LINUX_COMPLETION_MORE_FLAG or 0.
  */
-static inline void perf_post(struct perf *p, int report)
+static inline void perf_post_more(struct perf *p, int report, DAT_COMPLETION_FLAGS more)
 {
 	struct perf_conn *c = perf_turn(p);
-	DAT_COMPLETION_FLAGS flags = report ? DAT_COMPLETION_DEFAULT_FLAG :
-					      DAT_COMPLETION_SUPPRESS_FLAG;
+	DAT_COMPLETION_FLAGS flags = more | (report ? DAT_COMPLETION_DEFAULT_FLAG :
+						      DAT_COMPLETION_SUPPRESS_FLAG);
 	DAT_DTO_COOKIE id = tool_cookie(cookie_send(++c->silent, p->next));
 	DAT_RETURN rc;
 
@@ -44,6 +45,11 @@ static inline void perf_post(struct perf *p, int report)
 	c->busy++;
 	if (report)
 		c->silent = 0;
+}
+
+static inline void perf_post(struct perf *p, int report)
+{
+	perf_post_more(p, report, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 /*
