@@ -163,9 +163,9 @@ static inline bool dat_is_vmalloc_or_module(unsigned long va)
 }
 
 /*
- * Returns the FOLL_* flags, except FOLL_LONGTERM, with which ib_umem_get_va() pins pages.  Before
- * Linux 6.2, ib_umem_get() sets FOLL_WRITE and FOLL_FORCE even for read-only memory, to break
- * copy-on-write.
+ * Returns FOLL_* flags that make present what ib_umem_get_va() pins.  Before Linux 6.2,
+ * ib_umem_get() sets FOLL_WRITE and FOLL_FORCE even for read-only memory, to break copy-on-write.
+ * Later it uses FOLL_LONGTERM alone, which replaces zero pages; without that flag, they would stay.
  */
 static inline unsigned int dat_umem_gup_flags(bool write)
 {
@@ -174,7 +174,7 @@ static inline unsigned int dat_umem_gup_flags(bool write)
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 	return FOLL_WRITE | FOLL_FORCE;
 #else
-	return 0;
+	return FOLL_LONGTERM;
 #endif
 }
 

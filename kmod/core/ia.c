@@ -194,10 +194,10 @@ void dat_ia_set_watched(struct dat_ia *ia, bool watched)
 }
 
 /*
- * Faults in the pages of a registration, with the flags that ib_umem_get_va() will use.  Ignores
- * errors, because the registration will find the same errors.  Does not fault in pages that the
- * registration would refuse to pin.  FOLL_LONGTERM is not used: before Linux 6.2 such a fault holds
- * mmap_lock and cannot be interrupted.
+ * Faults in the pages of a registration.  Ignores errors, because the registration will find the
+ * same errors.  Does not fault in pages that the registration would refuse to pin.  Writes do not
+ * use FOLL_LONGTERM, although the registration does: before Linux 6.2 such a fault holds mmap_lock
+ * and cannot be interrupted.
  */
 static void fault_in(u64 start, u64 length, bool write)
 {
@@ -243,12 +243,15 @@ static void fault_in(u64 start, u64 length, bool write)
  * The registration then finds the pages present.  If the process has unmapped the pages meanwhile,
  * the registration itself takes the faults, and a shutdown waits for these faults.
  *
- * Context: sleeps.  Return: 0: the caller must call dat_ia_pin_end() after the registration; or
- * -ENODEV if the IA is being closed or its device is being removed.
+ * Context: sleeps.  Return: 0: the caller must call dat_ia_pin_end() after the registration;
+ * -ENODEV if the IA is being closed or its device is being removed; or -EINTR after a fatal signal,
+ * because the registration would pin all pages that are present before it looks for a signal.
  */
 int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, u32 priv)
 {
 	fault_in(start, length, priv & (DAT_PRIV_LOCAL_WRITE | DAT_PRIV_REMOTE_WRITE));
+	if (fatal_signal_pending(current))
+		return -EINTR;
 	atomic_inc(&ia->pinning);
 	/*
 	 * Pairs with the barrier in ia_stop(): either the shutdown sees the count, or this thread

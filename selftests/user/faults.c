@@ -7,6 +7,8 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "kselftest_harness.h"
 #include "adapter.h"
@@ -17,6 +19,9 @@
 #define HANG_PAGES	16
 #define MANY_PAGES	1024	/* of which a registration takes milliseconds */
 #define CLOSES		20
+#define HUGE_PIECE	(64UL << 20)
+#define HUGE_SIZE	(1UL << 36)	/* of which a registration takes many seconds */
+#define RUNS		1		/* value of ret while the ioctl runs */
 
 FIXTURE(faults) {
 	struct t_file f;
@@ -103,6 +108,80 @@ TEST_F_TIMEOUT(faults, a_close_does_not_wait_for_a_bind_that_hangs, 60)
 	ASSERT_EQ(0, hang_give(&self->h, 0, 1));
 	pthread_join(self->thread, NULL);
 	EXPECT_EQ(-ENODEV, self->ret);
+}
+
+/*
+ * Map @size bytes of addresses.  They are a few pages in many mappings, because what counts is the
+ * time that a registration takes.
+ */
+static void *map_huge(size_t size, int prot)
+{
+	int fd = memfd_create("huge", 0);
+	char *va;
+	size_t at;
+
+	va = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (fd < 0 || va == MAP_FAILED || ftruncate(fd, HUGE_PIECE))
+		return NULL;
+	for (at = 0; at < size; at += HUGE_PIECE)
+		if (mmap(va + at, HUGE_PIECE, prot, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+			return NULL;
+	close(fd);
+	return va;
+}
+
+/* Returns 0 if other calls of the file end while @self->thread registers memory. */
+static int calls_end(FIXTURE_DATA(faults) *self)
+{
+	struct t_evd evd;
+	struct t_lmr lmr;
+	struct t_ep ep;
+
+	if (t_evd(&self->f, DAT_STREAM_DTO, 16, &evd))
+		return 1;
+	if (t_ep(&self->f, self->pz, &evd, 0, 0, &ep) || t_kick(&self->f))
+		return 2;
+	if (t_lmr(&self->f, self->pz, PAGE, T_PRIV_ALL, &lmr) ||
+	    t_free(&self->f, DAT_OBJ_LMR, lmr.id))
+		return 3;
+	if (t_free(&self->f, DAT_OBJ_EP, ep.id) || t_free(&self->f, DAT_OBJ_EVD, evd.id))
+		return 4;
+	return self->ret != RUNS ? 5 : 0;
+}
+
+/* A process: register huge memory, make other calls meanwhile, tell their result, then sleep. */
+static void register_huge(int result)
+{
+	FIXTURE_DATA(faults) self = { .ret = RUNS };
+	char ret = 10;
+
+	self.h.size = HUGE_SIZE;
+	self.h.va = map_huge(HUGE_SIZE, PROT_READ | PROT_WRITE);
+	if (self.h.va && !t_open(&self.f) && !t_pz(&self.f, &self.pz) &&
+	    !pthread_create(&self.thread, NULL, register_all, &self)) {
+		usleep(100000);
+		ret = (char)calls_end(&self);
+	}
+	if (write(result, &ret, 1) == 1)
+		pause();
+	_exit(1);
+}
+
+TEST_F_TIMEOUT(faults, a_huge_registration_holds_up_no_call_and_can_be_killed, 120)
+{
+	int result[2], status;
+	char ret = -1;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(result));
+	pid = fork();
+	if (!pid)
+		register_huge(result[1]);
+	ASSERT_EQ(1, read(result[0], &ret, 1));
+	EXPECT_EQ(0, ret);
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(SIGKILL, WTERMSIG(status));
 }
 
 TEST_F_TIMEOUT(faults, a_registration_goes_on_when_its_pages_have_come, 60)
