@@ -9,15 +9,36 @@
 #include "compat.h"
 #include "lib/region.h"
 
+/* Largest region in contiguous pages, which need no page tables of their own in the kernel. */
+#define CONTIGUOUS	SZ_64K
+
+/* Allocates @n contiguous pages, if that is easy. */
+static bool region_alloc_contiguous(struct dat_region *r, unsigned int n)
+{
+	unsigned int i;
+
+	if (n > CONTIGUOUS / PAGE_SIZE)
+		return false;
+	r->va = alloc_pages_exact(n * PAGE_SIZE, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NORETRY |
+						 __GFP_NOWARN);
+	if (!r->va)
+		return false;
+	for (i = 0; i < n; i++)
+		r->pages[i] = virt_to_page(r->va + i * PAGE_SIZE);
+	return true;
+}
+
 int dat_region_alloc(struct dat_region *r, size_t size, bool writable)
 {
 	unsigned int n = DIV_ROUND_UP(size, PAGE_SIZE);
-	unsigned int i;
+	unsigned int i = 0;
 
 	r->pages = kvcalloc(n, sizeof(*r->pages), GFP_KERNEL_ACCOUNT);
 	if (!r->pages)
 		return -ENOMEM;
-	for (i = 0; i < n; i++) {
+	if (region_alloc_contiguous(r, n))
+		goto out;
+	for (; i < n; i++) {
 		r->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!r->pages[i])
 			goto err_free_pages;
@@ -25,6 +46,7 @@ int dat_region_alloc(struct dat_region *r, size_t size, bool writable)
 	r->va = vmap(r->pages, n, VM_MAP, PAGE_KERNEL);
 	if (!r->va)
 		goto err_free_pages;
+out:
 	r->npages = n;
 	r->writable = writable;
 	return 0;
@@ -44,7 +66,9 @@ void dat_region_free(struct dat_region *r)
 
 	if (!r->pages)
 		return;
-	vunmap(r->va);
+	if (is_vmalloc_addr(r->va))
+		vunmap(r->va);
+	/* A process may still map a page, and then frees it. */
 	for (i = 0; i < r->npages; i++)
 		put_page(r->pages[i]);
 	kvfree(r->pages);

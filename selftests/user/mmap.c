@@ -105,6 +105,34 @@ TEST_F(mmap, only_whole_mappings_are_made)
 			     e->status.offset));
 }
 
+/* Returns the number of the frame at @va, which the process has touched; 0 if it cannot be read. */
+static uint64_t frame_of(const void *va)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t entry = 0;
+
+	if (pread(fd, &entry, sizeof(entry), (uintptr_t)va / 4096 * sizeof(entry)) != sizeof(entry))
+		entry = 0;
+	close(fd);
+	return entry & ((1ULL << 55) - 1);
+}
+
+/* A single range of memory takes fewer page table entries in the kernel and in the processor. */
+TEST_F(mmap, small_regions_are_contiguous)
+{
+	struct dat_evd_create *e = &self->evd;
+	const char *va = mmap(NULL, e->status.size, PROT_READ, MAP_SHARED | MAP_POPULATE,
+			      self->f.fd, e->status.offset);
+	uint64_t first, at;
+
+	ASSERT_NE(MAP_FAILED, va);
+	ASSERT_LT(4096, e->status.size);
+	first = frame_of(va);
+	ASSERT_NE(0, first);
+	for (at = 4096; at < e->status.size && at < 65536; at += 4096)
+		EXPECT_EQ(first + at / 4096, frame_of(va + at));
+}
+
 TEST_F(mmap, offsets_that_name_nothing_are_refused)
 {
 	uint64_t page = 4096;
