@@ -120,7 +120,13 @@ static int mem_pin_pages(struct rsm_mem *mem, u64 addr, u32 npages, unsigned int
 
 static void mem_unpin_pages(struct rsm_mem *mem)
 {
-	unpin_user_pages_dirty_lock(mem->pages, mem->npages, mem->writable);
+	u32 at, n;
+
+	for (at = 0; at < mem->npages; at += n) {
+		n = min(mem->npages - at, PIN_BATCH);
+		unpin_user_pages_dirty_lock(mem->pages + at, n, mem->writable);
+		cond_resched();
+	}
 	mem->npages = 0;
 }
 
