@@ -137,7 +137,7 @@ static int calls_end(FIXTURE_DATA(faults) *self)
 	struct t_lmr lmr;
 	struct t_ep ep;
 
-	if (t_evd(&self->f, DAT_STREAM_DTO, 16, &evd))
+	if (t_evd(&self->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 16, &evd))
 		return 1;
 	if (t_ep(&self->f, self->pz, &evd, 0, 0, &ep) || t_kick(&self->f))
 		return 2;
