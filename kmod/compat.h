@@ -163,18 +163,17 @@ static inline bool dat_is_vmalloc_or_module(unsigned long va)
 }
 
 /*
- * Returns FOLL_* flags that make present what ib_umem_get_va() pins.  Before Linux 6.2,
- * ib_umem_get() sets FOLL_WRITE and FOLL_FORCE even for read-only memory, to break copy-on-write.
- * Later it uses FOLL_LONGTERM alone, which replaces zero pages; without that flag, they would stay.
+ * Returns the FOLL_* flags with which ib_umem_get_va() pins pages, before Linux 6.2 without
+ * FOLL_LONGTERM: there a fault with that flag holds mmap_lock and cannot be interrupted.  Before
+ * Linux 6.2, ib_umem_get() sets FOLL_WRITE and FOLL_FORCE even for read-only memory, to break
+ * copy-on-write.
  */
 static inline unsigned int dat_umem_gup_flags(bool write)
 {
-	if (write)
-		return FOLL_WRITE;
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
-	return FOLL_WRITE | FOLL_FORCE;
+	return write ? FOLL_WRITE : FOLL_WRITE | FOLL_FORCE;
 #else
-	return FOLL_LONGTERM;
+	return write ? FOLL_WRITE | FOLL_LONGTERM : FOLL_LONGTERM;
 #endif
 }
 

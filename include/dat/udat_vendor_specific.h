@@ -26,9 +26,10 @@ extern "C" {
  * Completion flag of dat_ep_post_send(), dat_ep_post_rdma_write() and dat_ep_post_rdma_read(): the
  * program is about to post another request to the endpoint.  The request may stay in the queue
  * until a request without this flag is posted, until the queue is full, or until the program calls
- * dat_ep_disconnect().  So a program that posts several requests in a row, all but the last with
- * this flag, makes one system call at most, and the adapter gets the requests together.  Not in DAT
- * 1.2.
+ * dat_ep_disconnect().  If the program posts several requests in a row, and all but the last have
+ * this flag, they usually take one system call, and the adapter gets chains of up to 16 requests.
+ * If the last post fails, the others stay in the queue, so the program must post another request.
+ * Not in DAT 1.2.
  */
 #define DAT_LINUX_COMPLETION_MORE_FLAG	((DAT_COMPLETION_FLAGS)0x100)
 

@@ -194,10 +194,9 @@ void dat_ia_set_watched(struct dat_ia *ia, bool watched)
 }
 
 /*
- * Faults in the pages of a registration.  Ignores errors, because the registration will find the
- * same errors.  Does not fault in pages that the registration would refuse to pin.  Writes do not
- * use FOLL_LONGTERM, although the registration does: before Linux 6.2 such a fault holds mmap_lock
- * and cannot be interrupted.
+ * Faults in the pages of a registration, as the registration will do.  Ignores errors, because the
+ * registration will find the same errors.  Does not fault in pages that exceed the limit of pinned
+ * memory, because the registration will refuse them.
  */
 static void fault_in(u64 start, u64 length, bool write)
 {
@@ -245,7 +244,7 @@ static void fault_in(u64 start, u64 length, bool write)
  *
  * Context: sleeps.  Return: 0: the caller must call dat_ia_pin_end() after the registration;
  * -ENODEV if the IA is being closed or its device is being removed; or -EINTR after a fatal signal,
- * because the registration would pin all pages that are present before it looks for a signal.
+ * because the registration looks for no signal before it has pinned all pages that are present.
  */
 int dat_ia_pin_begin(struct dat_ia *ia, u64 start, u64 length, u32 priv)
 {

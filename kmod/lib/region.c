@@ -3,6 +3,7 @@
 /* Pages that the driver shares with a process. */
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -68,7 +69,7 @@ void dat_region_free(struct dat_region *r)
 		return;
 	if (is_vmalloc_addr(r->va))
 		vunmap(r->va);
-	/* A process may still map a page, and then frees it. */
+	/* A mapping holds references of its own, so it may outlive the region. */
 	for (i = 0; i < r->npages; i++)
 		put_page(r->pages[i]);
 	kvfree(r->pages);

@@ -260,7 +260,7 @@ static unsigned long step_again(const struct verbs_conn *vc, unsigned long limit
 /*
  * Waits for handlers that started before the state of the connection became closing.  Then lets the
  * receive CQ notify of all receives: unsolicited ones may hold buffers of an SRQ, which others need
- * while this teardown waits for the peer.
+ * while this teardown waits for the peer.  From then on such receives may wake the consumer.
  */
 static unsigned long end_handlers(struct verbs_conn *vc)
 {

@@ -21,6 +21,14 @@ static int changed_ioctl(int fd, unsigned long request, void *arg)
 	return real_ioctl(fd, request, arg);
 }
 
+static DAT_RETURN write64(struct a_pair *p, int n, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET from = a_seg(&p->mem, 64 * (n % 64), 64);
+	DAT_RMR_TRIPLET to = a_rseg(&p->mem, 4096 + 64 * (n % 64), 64);
+
+	return dat_ep_post_rdma_write(p->ep[1], 1, &from, a_cookie(n), &to, flags);
+}
+
 FIXTURE(more) {
 	struct a_pair p;
 	DAT_EP_HANDLE ep;
@@ -33,20 +41,15 @@ FIXTURE_SETUP(more)
 	ASSERT_EQ(DAT_SUCCESS, a_open(p));
 	ASSERT_EQ(DAT_SUCCESS, a_connect(p, p->ep[1], p->ep[0], p->evd[1], p->evd[0]));
 	self->ep = p->ep[1];
+	/* After the end of this write, the driver asks for a kick at the next one. */
+	ASSERT_EQ(DAT_SUCCESS, write64(p, 0, 0));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
 	kicks = 0;
 }
 
 FIXTURE_TEARDOWN(more)
 {
 	a_close(&self->p);
-}
-
-static DAT_RETURN write64(struct a_pair *p, int n, DAT_COMPLETION_FLAGS flags)
-{
-	DAT_LMR_TRIPLET from = a_seg(&p->mem, 64 * (n % 64), 64);
-	DAT_RMR_TRIPLET to = a_rseg(&p->mem, 4096 + 64 * (n % 64), 64);
-
-	return dat_ep_post_rdma_write(p->ep[1], 1, &from, a_cookie(n), &to, flags);
 }
 
 /* Post the writes @first to @first + @n - 1 with @flags.  Returns whether all were posted. */
@@ -118,6 +121,30 @@ TEST_F_TIMEOUT(more, the_end_of_the_connection_flushes_them, 60)
 		EXPECT_EQ((uint64_t)i, cookie);
 	}
 	EXPECT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, c_next(self->p.evd[1]));
+}
+
+TEST_F_TIMEOUT(more, a_disconnected_endpoint_flushes_each_at_once, 60)
+{
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_disconnect(self->ep, DAT_CLOSE_ABRUPT_FLAG));
+	ASSERT_EQ(DAT_CONNECTION_EVENT_DISCONNECTED, c_next(self->p.evd[1]));
+	ASSERT_TRUE(writes(&self->p, 0, 1, MORE));
+	EXPECT_EQ(DAT_DTO_ERR_FLUSHED, a_dto(self->p.evd[1], NULL, NULL));
+}
+
+TEST_F_TIMEOUT(more, a_bind_brings_the_others_along, 60)
+{
+	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, 0, 64);
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+	DAT_EVENT event;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_create(self->p.pz, &rmr));
+	ASSERT_TRUE(writes(&self->p, 0, 3, MORE));
+	ASSERT_EQ(DAT_SUCCESS, dat_rmr_bind(rmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG, self->ep,
+					    a_cookie(3), 0, &context));
+	EXPECT_TRUE(complete(&self->p, 0, 3));
+	ASSERT_TRUE(a_event(self->p.evd[1], A_WAIT_US, &event));
+	EXPECT_EQ(DAT_RMR_BIND_COMPLETION_EVENT, event.event_number);
 }
 
 TEST_F_TIMEOUT(more, sends_and_reads_take_it_too, 60)

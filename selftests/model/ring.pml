@@ -542,6 +542,28 @@ inline needs_kick()
 	}
 }
 
+/*
+ * The flag @more of du_queue_push(): clears @f, so that a post which another one follows makes no
+ * kick, unless the queue is full.
+ */
+inline leave_out_kick()
+{
+	if
+	:: f && posted < POSTS ->
+		load_acquire(DONE, n);
+		if
+#ifdef NO_FULL
+		:: f = 0
+#else
+		:: MOD(tail - n) < ENTRIES -> f = 0
+#endif
+		:: true
+		fi;
+		n = 0
+	:: else
+	fi
+}
+
 /* du_queue_full(), du_queue_entry(), du_queue_push() */
 inline post()
 {
@@ -578,6 +600,9 @@ inline post()
 	fi
 #else
 	needs_kick();
+#ifdef MORE
+	leave_out_kick();
+#endif
 	if
 	:: f -> f = 0; ioctl_kick_queue()
 	:: else -> set_bit(); d = 0

@@ -51,6 +51,8 @@ plan() {
 	holds ring  srq-kicks	-DKIND=SRQ -DPOSTS=2
 	holds ring  sq-early	-DKIND=SQ -DPOSTS=2 -DEARLY
 	holds ring  rq-early	-DKIND=RQ -DPOSTS=2 -DKICKS=0 -DEARLY
+	holds ring  more	-DKIND=SQ -DPOSTS=4 -DKICKS=0 -DMORE
+	needs ring  more-full	-DPOSTS=4 -DKICKS=0 -DMORE -DNO_FULL
 	holds ring  silent	-DKIND=SQ -DPOSTS=3 -DKICKS=0 -DSILENT
 	holds ring  silent-4	-DKIND=SQ -DPOSTS=4 -DKICKS=0 -DSILENT -DENTRIES=4
 	holds ring  silent-p	-DKIND=SQ -DPOSTS=1 -DPOLLER -DKICKS=0 -DSILENT

@@ -114,7 +114,7 @@ TEST_F_TIMEOUT(faults, a_close_does_not_wait_for_a_bind_that_hangs, 60)
  * Map @size bytes of addresses.  They are a few pages in many mappings, because what counts is the
  * time that a registration takes.
  */
-static void *map_huge(size_t size, int prot)
+static void *map_huge(size_t size)
 {
 	int fd = memfd_create("huge", 0);
 	char *va;
@@ -124,10 +124,24 @@ static void *map_huge(size_t size, int prot)
 	if (fd < 0 || va == MAP_FAILED || ftruncate(fd, HUGE_PIECE))
 		return NULL;
 	for (at = 0; at < size; at += HUGE_PIECE)
-		if (mmap(va + at, HUGE_PIECE, prot, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+		if (mmap(va + at, HUGE_PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			 0) == MAP_FAILED)
 			return NULL;
 	close(fd);
 	return va;
+}
+
+/* Returns how many pages of the process are present. */
+static long resident_pages(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long n = 0;
+
+	if (!f || fscanf(f, "%*d %ld", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n;
 }
 
 /* Returns 0 if other calls of the file end while @self->thread registers memory. */
@@ -156,10 +170,11 @@ static void register_huge(int result)
 	char ret = 10;
 
 	self.h.size = HUGE_SIZE;
-	self.h.va = map_huge(HUGE_SIZE, PROT_READ | PROT_WRITE);
+	self.h.va = map_huge(HUGE_SIZE);
 	if (self.h.va && !t_open(&self.f) && !t_pz(&self.f, &self.pz) &&
 	    !pthread_create(&self.thread, NULL, register_all, &self)) {
-		usleep(100000);
+		while (resident_pages() < (long)(HUGE_PIECE / PAGE))
+			usleep(1000);
 		ret = (char)calls_end(&self);
 	}
 	if (write(result, &ret, 1) == 1)

@@ -128,7 +128,8 @@ TEST_F(mmap, small_regions_are_contiguous)
 	ASSERT_NE(MAP_FAILED, va);
 	ASSERT_LT(4096, e->status.size);
 	first = frame_of(va);
-	ASSERT_NE(0, first);
+	if (!first)
+		SKIP(return, "only a privileged process sees the numbers of its frames");
 	for (at = 4096; at < e->status.size && at < 65536; at += 4096)
 		EXPECT_EQ(first + at / 4096, frame_of(va + at));
 }

@@ -255,9 +255,6 @@ UDAT_EXPORT DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAG
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (ep->stage)
 		return udat_state_error(ep->stage);
-	/* Requests with DAT_LINUX_COMPLETION_MORE_FLAG may wait in the ring. */
-	if (ep->obj.id && du_queue_needs_kick(&ep->sq))
-		du_queue_kick(&ep->sq);
 	arg.id = ep->obj.id;
 	arg.flags = flags == DAT_CLOSE_GRACEFUL_FLAG ? DAT_DISCONNECT_GRACEFUL : 0;
 	ret = du_file_ioctl(&ep->obj.ia->file, DAT_IOC_EP_DISCONNECT, &arg);

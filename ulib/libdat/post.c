@@ -142,6 +142,8 @@ DAT_RETURN udat_kick_error(const struct udat_ia *ia)
 static DAT_RETURN request_post(struct udat_ep *ep, const struct request *r)
 {
 	DAT_EP_STATE state = udat_ep_state(ep);
+	/* A disconnected EP flushes each request at once. */
+	int more = r->flags & DAT_LINUX_COMPLETION_MORE_FLAG && state == DAT_EP_STATE_CONNECTED;
 	DAT_RETURN rc = DAT_SUCCESS;
 
 	if (state != DAT_EP_STATE_CONNECTED && state != DAT_EP_STATE_DISCONNECTED)
@@ -151,7 +153,7 @@ static DAT_RETURN request_post(struct udat_ep *ep, const struct request *r)
 		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	} else {
 		request_write(ep, r);
-		if (du_queue_push(&ep->sq, r->flags & DAT_LINUX_COMPLETION_MORE_FLAG))
+		if (du_queue_push(&ep->sq, more))
 			rc = udat_kick_error(ep->obj.ia);
 	}
 	du_unlock(&ep->sq.lock);

@@ -60,9 +60,10 @@
  *
  *   If nothing is in flight that will complete by itself, the pump asks for a kick at the next
  *   entry (m = 1).  If few receives are in flight, the pump asks for a kick after several
- *   entries, so that one system call posts several receives before the queue runs empty.  If
- *   the EP notifies for solicited receives only, the pump asks for a kick at the next receive
- *   while the device has room; over iWARP also beside the poller.
+ *   entries, so that one system call posts several receives before the queue runs empty.
+ *   Over iWARP, and if the EP notifies for solicited receives only, the pump asks for a kick at
+ *   the next receive while the device has room.  Over iWARP it does so beside the poller too.
+ *   A post may leave out the kick if another post follows that does not.
  *   "tail has reached kick_at" means (int)(tail - kick_at) >= 0.
  *
  *   (A) store-release: pairs with the load-acquire at (D).  If the pump sees the new tail,
