@@ -74,6 +74,7 @@ FIXTURE_TEARDOWN(binds)
 	if (mean_missing())
 		return;
 	mean_set("dead", "0");
+	mean_set("hold", "0");
 	mean_set("reg_refused", "0");
 	mean_set("reg_status", "0");
 	t_pair_close(&self->p);
@@ -128,12 +129,32 @@ static int bind_part(FIXTURE_DATA(binds) *w, const struct t_lmr *lmr, size_t at,
 	return ret ? ret : next_status(&w->evd[0], DAT_EV_RMR_BIND);
 }
 
-/* Post a bind whose work requests never complete, because the device is dead meanwhile. */
-static int bind_in_device(FIXTURE_DATA(binds) *w, struct dat_rmr_bind *b)
+/* How long a bind stays in the device: the device does not execute it, or does not report it. */
+enum stay { NOT_EXECUTED, NOT_REPORTED };
+
+/* Returns 0 when the device has held back a completion since "hits" was cleared. */
+static int held_back(void)
 {
-	return mean_set("dead", "1") || prepare_it(w, b) ||
-	       post_bind(&w->ep[0], b->id, b->ticket, 0) || t_kick(&w->p.f) ||
-	       mean_set("dead", "0");
+	int i;
+
+	for (i = 0; i < T_WAIT_MS && !mean_hits(); i++)
+		usleep(1000);
+	return mean_hits() > 0 ? 0 : -ETIMEDOUT;
+}
+
+/*
+ * Post a bind that stays in the device.  NOT_EXECUTED: the device drops the work requests.
+ * NOT_REPORTED: it has executed them, and tells when "hold" is cleared.
+ */
+static int bind_in_device(FIXTURE_DATA(binds) *w, enum stay stay, struct dat_rmr_bind *b)
+{
+	const char *how = stay == NOT_EXECUTED ? "dead" : "hold";
+	int ret = mean_set("hits", "0") || mean_set(how, "1") || prepare_it(w, b) ||
+		  post_bind(&w->ep[0], b->id, b->ticket, 0) || t_kick(&w->p.f);
+
+	if (ret || stay == NOT_REPORTED)
+		return ret ? ret : held_back();
+	return mean_set("dead", "0");
 }
 
 TEST_F_TIMEOUT(binds, each_bind_has_a_new_key_and_ends_the_previous_one, 120)
@@ -177,16 +198,18 @@ TEST_F_TIMEOUT(binds, each_bind_has_a_new_key_and_ends_the_previous_one, 120)
  * device has carried out a part of the bind.  So neither key may give access, and the next bind
  * needs another registration.
  */
-TEST_F_TIMEOUT(binds, a_bind_that_was_cut_off_leaves_no_key_and_no_registration, 120)
+static void cut_off(struct __test_metadata *_metadata, FIXTURE_DATA(binds) *w, enum stay stay)
 {
-	FIXTURE_DATA(binds) *w = self;
 	struct dat_rmr_bind first, cut, b;
 	struct dat_eqe eqe;
 
-	NEEDS_MEAN();
 	ASSERT_EQ(0, bind_part(w, &w->mem, 0, KB << 10, &first));
-	ASSERT_EQ(0, bind_in_device(w, &cut));
+	ASSERT_EQ(0, bind_in_device(w, stay, &cut));
+	if (stay == NOT_REPORTED) {
+		EXPECT_EQ(0, peer_reads(w, w->mem.va, cut.rmr_context));
+	}
 	ASSERT_EQ(0, t_disconnect(&w->p.f, &w->ep[0], 0));
+	ASSERT_EQ(0, mean_set("hold", "0"));
 	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&w->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_LE(0, next_status(&w->evd[0], DAT_EV_DISCONNECTED));
 	EXPECT_EQ(0, t_event(&w->evd[0], 0, &eqe));
@@ -200,6 +223,18 @@ TEST_F_TIMEOUT(binds, a_bind_that_was_cut_off_leaves_no_key_and_no_registration,
 	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(w, w->mem.va, b.rmr_context));
 }
 
+TEST_F_TIMEOUT(binds, a_bind_that_was_cut_off_leaves_no_key_and_no_registration, 120)
+{
+	NEEDS_MEAN();
+	cut_off(_metadata, self, NOT_EXECUTED);
+}
+
+TEST_F_TIMEOUT(binds, nor_does_one_that_the_device_had_executed, 120)
+{
+	NEEDS_MEAN();
+	cut_off(_metadata, self, NOT_REPORTED);
+}
+
 /* The free does not wait for the bind.  The key that is in effect ends at once. */
 TEST_F_TIMEOUT(binds, a_free_ends_the_keys_of_a_bind_in_flight, 120)
 {
@@ -209,7 +244,7 @@ TEST_F_TIMEOUT(binds, a_free_ends_the_keys_of_a_bind_in_flight, 120)
 
 	NEEDS_MEAN();
 	ASSERT_EQ(0, bind_part(w, &w->mem, 0, KB << 10, &first));
-	ASSERT_EQ(0, bind_in_device(w, &b));
+	ASSERT_EQ(0, bind_in_device(w, NOT_EXECUTED, &b));
 	ASSERT_EQ(0, t_free(&w->p.f, DAT_OBJ_RMR, w->rmr));
 	/* This breaks the connection, which flushes the bind. */
 	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(w, w->mem.va, first.rmr_context));
@@ -222,37 +257,75 @@ TEST_F_TIMEOUT(binds, a_free_ends_the_keys_of_a_bind_in_flight, 120)
 	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
 }
 
-/*
- * While one endpoint's bind is in the device, the previous key may still give access.  So a bind of
- * the same RMR at another endpoint completes only after the first bind, and the memory of the
- * previous binding cannot be freed.
- */
-TEST_F_TIMEOUT(binds, binds_of_two_endpoints_end_one_after_the_other, 120)
+/* The bind finds at its end that the RMR is gone, and destroys its own registration. */
+TEST_F_TIMEOUT(binds, a_free_ends_the_key_that_the_device_has_made, 120)
 {
 	FIXTURE_DATA(binds) *w = self;
+	struct dat_rmr_bind first, b;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, bind_part(w, &w->mem, 0, KB << 10, &first));
+	ASSERT_EQ(0, bind_in_device(w, NOT_REPORTED, &b));
+	EXPECT_EQ(0, peer_reads(w, w->mem.va, b.rmr_context));
+	ASSERT_EQ(0, t_free(&w->p.f, DAT_OBJ_RMR, w->rmr));
+	EXPECT_EQ(-EBUSY, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
+	ASSERT_EQ(0, mean_set("hold", "0"));
+	EXPECT_EQ(DAT_ST_RMR_FAILED, next_status(&w->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_LE(0, next_status(&w->evd[0], DAT_EV_BROKEN));
+	EXPECT_EQ(w->pin, wait_for_pinned(w->pin));
+	ASSERT_EQ(0, t_reconnect_eps(&w->p, w->ep, w->evd));
+	EXPECT_EQ(0, refused(w, first.rmr_context));
+	EXPECT_EQ(0, refused(w, b.rmr_context));
+	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
+}
+
+/* Connect two more endpoints, of which ep[0] binds. */
+static int more_eps(FIXTURE_DATA(binds) *w, struct t_evd evd[2], struct t_ep ep[2])
+{
+	int i, ret = 0;
+
+	for (i = 0; i < 2 && !ret; i++)
+		ret = t_ep(&w->p.f, w->p.pz, &evd[i], 0, 30 + i, &ep[i]);
+	return ret ? ret : t_connect_eps(&w->p, ep, evd);
+}
+
+static int more_evds(FIXTURE_DATA(binds) *w, struct t_evd evd[2])
+{
+	const uint32_t streams = DAT_STREAM_DTO | DAT_STREAM_CONNECTION | DAT_STREAM_RMR_BIND;
+
+	return t_evd(&w->p.f, streams, 64, &evd[0]) || t_evd(&w->p.f, streams, 64, &evd[1]);
+}
+
+/*
+ * While one endpoint's bind is in the device, the previous key may still give access.  So a bind of
+ * the same RMR at another endpoint completes only after the first bind, and the memory of neither
+ * binding can be freed.
+ */
+static void one_after_the_other(struct __test_metadata *_metadata, FIXTURE_DATA(binds) *w,
+				enum stay stay)
+{
 	struct dat_rmr_bind first, slow, fast;
 	struct dat_eqe eqe;
 	struct t_lmr other;
 	struct t_evd evd[2];
 	struct t_ep ep[2];
-	int i;
 
-	NEEDS_MEAN();
 	ASSERT_EQ(0, t_lmr(&w->p.f, w->p.pz, 4096, T_PRIV_ALL, &other));
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, t_evd(&w->p.f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION |
-				   DAT_STREAM_RMR_BIND, 64, &evd[i]));
-		ASSERT_EQ(0, t_ep(&w->p.f, w->p.pz, &evd[i], 0, 30 + i, &ep[i]));
-	}
-	ASSERT_EQ(0, t_connect_eps(&w->p, ep, evd));
+	ASSERT_EQ(0, more_evds(w, evd));
+	ASSERT_EQ(0, more_eps(w, evd, ep));
 	ASSERT_EQ(0, bind_part(w, &other, 0, 4096, &first));
-	ASSERT_EQ(0, bind_in_device(w, &slow));
+	ASSERT_EQ(0, bind_in_device(w, stay, &slow));
 	ASSERT_EQ(0, prepare_it(w, &fast));
 	ASSERT_EQ(0, post_bind(&ep[0], fast.id, fast.ticket, 0));
 	EXPECT_EQ(0, t_event(&evd[0], 200, &eqe));
 	EXPECT_EQ(-EBUSY, t_free(&w->p.f, DAT_OBJ_LMR, other.id));
-	ASSERT_EQ(0, t_disconnect(&w->p.f, &w->ep[0], 0));
-	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&w->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(-EBUSY, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
+	if (stay == NOT_EXECUTED) {
+		ASSERT_EQ(0, t_disconnect(&w->p.f, &w->ep[0], 0));
+	}
+	ASSERT_EQ(0, mean_set("hold", "0"));
+	EXPECT_EQ(stay == NOT_EXECUTED ? DAT_ST_FLUSHED : DAT_ST_SUCCESS,
+		  next_status(&w->evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&evd[0], DAT_EV_RMR_BIND));
 	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, other.id));
 	ASSERT_EQ(0, t_reconnect_eps(&w->p, w->ep, w->evd));
@@ -260,6 +333,18 @@ TEST_F_TIMEOUT(binds, binds_of_two_endpoints_end_one_after_the_other, 120)
 	EXPECT_EQ(0, refused(w, first.rmr_context));
 	EXPECT_EQ(0, refused(w, slow.rmr_context));
 	EXPECT_EQ(w->pin + KB, wait_for_pinned(w->pin + KB));
+}
+
+TEST_F_TIMEOUT(binds, a_bind_begins_when_one_of_another_endpoint_was_flushed, 120)
+{
+	NEEDS_MEAN();
+	one_after_the_other(_metadata, self, NOT_EXECUTED);
+}
+
+TEST_F_TIMEOUT(binds, binds_of_two_endpoints_end_one_after_the_other, 120)
+{
+	NEEDS_MEAN();
+	one_after_the_other(_metadata, self, NOT_REPORTED);
 }
 
 /* A bind that fails in the device is reported once, and breaks its connection. */

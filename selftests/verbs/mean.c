@@ -122,6 +122,8 @@ static int reg_access;
 module_param(reg_access, int, 0444);
 MODULE_PARM_DESC(reg_access, "Access flags of the kernel's last reg_user_mr()");
 
+static bool hold;	/* see hold_set() */
+
 static bool dead;
 module_param(dead, bool, 0644);
 MODULE_PARM_DESC(dead, "Posts succeed, but nothing completes any more, and nothing is flushed");
@@ -155,6 +157,7 @@ struct mean_cq {
 	struct irq_work		irq;		/* calls @comp in hard interrupt */
 	spinlock_t		lock;		/* protects @closing */
 	bool			closing;	/* @delay and @irq must not be queued any more */
+	bool			held;		/* completions stay in @cq, and are not announced */
 	struct rcu_head		rcu;
 };
 
@@ -221,6 +224,10 @@ static void announce(struct ib_cq *cq, void *context)
 	mc = xa_load(&cqs, (unsigned long)cq);
 	if (!mc || READ_ONCE(dead))
 		goto out;
+	if (READ_ONCE(mc->held)) {
+		hit();
+		goto out;
+	}
 	if (ms < 0) {
 		mc->comp(cq, context);
 		goto out;
@@ -314,12 +321,34 @@ static void spoil_registrations(struct ib_wc *wc, int n)
 	}
 }
 
+static bool cq_held(const struct ib_cq *cq)
+{
+	const struct mean_cq *mc;
+	bool held;
+
+	rcu_read_lock();
+	mc = xa_load(&cqs, (unsigned long)cq);
+	held = mc && READ_ONCE(mc->held);
+	rcu_read_unlock();
+	return held;
+}
+
+/* A held CQ has no completions for its consumer, so it has missed none. */
+static int mean_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags)
+{
+	int ret = real.req_notify_cq(cq, flags);
+
+	return ret > 0 && cq_held(cq) ? 0 : ret;
+}
+
 static int mean_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc)
 {
 	if (READ_ONCE(dead) && of_kernel_cq(cq)) {
 		hit();
 		return 0;
 	}
+	if (cq_held(cq))
+		return 0;
 	n = real.poll_cq(cq, n, wc);
 	if (READ_ONCE(reg_status) && of_kernel_cq(cq))
 		spoil_registrations(wc, n);
@@ -462,16 +491,35 @@ static int mean_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
+/* Meets a work request that begins or ends a registration.  Returns an error that refuses it. */
+static int registers(struct ib_qp *qp)
+{
+	struct mean_cq *mc;
+
+	if (READ_ONCE(reg_refused)) {
+		hit();
+		return -ENOMEM;
+	}
+	mc = xa_load(&cqs, (unsigned long)qp->send_cq);
+	if (mc && READ_ONCE(hold))
+		WRITE_ONCE(mc->held, true);
+	return 0;
+}
+
 static int mean_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad)
 {
-	if (READ_ONCE(dead) && of_kernel_qp(qp))
+	int ret = 0;
+
+	if (!of_kernel_qp(qp))
+		return real.post_send(qp, wr, bad);
+	if (READ_ONCE(dead))
 		return 0;
-	if (READ_ONCE(reg_refused) && of_kernel_qp(qp) &&
-	    (wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV)) {
-		hit();
+	if (wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV)
+		ret = registers(qp);
+	if (ret) {
 		*bad = wr;
-		return -ENOMEM;
+		return ret;
 	}
 	return real.post_send(qp, wr, bad);
 }
@@ -583,6 +631,7 @@ static void replace_ops(struct ib_device_ops *ops)
 	ops->create_cq = mean_create_cq;
 	ops->destroy_cq = mean_destroy_cq;
 	ops->poll_cq = mean_poll_cq;
+	ops->req_notify_cq = mean_req_notify_cq;
 	ops->create_qp = mean_create_qp;
 	ops->destroy_qp = mean_destroy_qp;
 	ops->modify_qp = mean_modify_qp;
@@ -668,6 +717,48 @@ static const struct kernel_param_ops driver_ops = {
 module_param_cb(driver, &driver_ops, NULL, 0200);
 MODULE_PARM_DESC(driver,
 		 "Driver that the devices claim: mlx5, cxgb4, bnxt_re, qedr, hns, irdma, unknown; or rxe");
+
+/* --- completions that are held back ------------------------------------------------------ */
+
+/* Gives the completions of a CQ to its consumer, if they were held back. */
+static void cq_release(struct mean_cq *mc)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&mc->lock, flags);
+	if (mc->held && !mc->closing)
+		irq_work_queue(&mc->irq);
+	WRITE_ONCE(mc->held, false);
+	spin_unlock_irqrestore(&mc->lock, flags);
+}
+
+/*
+ * 1: when a work request begins or ends a registration, the device executes the request, but holds
+ * back the completions of that queue from then on.  0: the device gives out all of them.
+ */
+static int hold_set(const char *val, const struct kernel_param *kp)
+{
+	struct mean_cq *mc;
+	unsigned long i, flags;
+	int ret = param_set_bool(val, kp);
+
+	if (ret || hold)
+		return ret;
+	spin_lock_irqsave(&raise_lock, flags);
+	xa_for_each(&cqs, i, mc)
+		cq_release(mc);
+	spin_unlock_irqrestore(&raise_lock, flags);
+	return 0;
+}
+
+static const struct kernel_param_ops hold_ops = {
+	.set = hold_set,
+	.get = param_get_bool,
+};
+
+module_param_cb(hold, &hold_ops, &hold, 0644);
+MODULE_PARM_DESC(hold,
+		 "Completions of a queue are held back from its next registration on; 0 releases all");
 
 /* --- events ------------------------------------------------------------------------------ */
 
