@@ -384,4 +384,100 @@ TEST_F_TIMEOUT(binds, a_bind_that_the_device_refuses_ends_both_keys, 240)
 	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
 }
 
+/* Devices by which a registration ends in another way.  The tests before do not work there. */
+FIXTURE(driver) {
+	FIXTURE_DATA(binds) w;
+};
+
+/* @ends: the device ends registrations by work requests; else dat.ko destroys them. */
+FIXTURE_VARIANT(driver) {
+	const char *params;
+	int ends;
+};
+
+FIXTURE_VARIANT_ADD(driver, irdma) { .params = "driver=irdma user_mr=2", .ends = 1 };
+FIXTURE_VARIANT_ADD(driver, mlx5) { .params = "driver=mlx5", .ends = 1 };
+FIXTURE_VARIANT_ADD(driver, hns) { .params = "driver=hns user_mr=1" };
+FIXTURE_VARIANT_ADD(driver, unknown) { .params = "driver=unknown user_mr=2" };
+
+FIXTURE_SETUP(driver)
+{
+	if (mean_missing())
+		return;
+	ASSERT_EQ(0, mean_load(variant->params));
+	ASSERT_EQ(0, binds_open(&self->w));
+}
+
+FIXTURE_TEARDOWN(driver)
+{
+	if (mean_missing())
+		return;
+	t_pair_close(&self->w.p);
+	EXPECT_EQ(self->w.pages, pinned_pages());
+}
+
+/* Bind a part of @lmr, read it, and find that the key before does not work any more. */
+static int rebind(FIXTURE_DATA(binds) *w, const struct t_lmr *lmr, size_t len, uint32_t *key)
+{
+	const uint32_t old = *key;
+	struct dat_rmr_bind b;
+	int ret = bind_part(w, lmr, 0, len, &b);
+
+	*key = b.rmr_context;
+	ret = ret ? ret : peer_reads(w, lmr->va, b.rmr_context);
+	ret = ret ? ret : peer_reads(w, lmr->va + len - 64, b.rmr_context);
+	return ret || !old ? ret : refused(w, old);
+}
+
+/* Where the end of a registration is its destruction, no key comes from the same registration. */
+TEST_F_TIMEOUT(driver, each_bind_ends_the_key_of_the_previous_one, 120)
+{
+	enum { ROUNDS = 6 };
+	FIXTURE_DATA(binds) *w = &self->w;
+	uint32_t key[ROUNDS] = { 0 }, last = 0;
+	struct dat_rmr_bind b;
+	int i, j, same = 0;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, mean_set("invalidations", "0"));
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, rebind(w, &w->mem, 1000 * (i + 1), &last)) TH_LOG("round %d", i);
+		key[i] = last;
+		for (j = 0; j < i && key[j] >> 8 != last >> 8; j++)
+			;
+		same += j < i;
+	}
+	EXPECT_EQ(variant->ends, same > 0);
+	EXPECT_EQ(variant->ends ? ROUNDS - 1 : 0, mean_get("invalidations"));
+	ASSERT_EQ(0, prepare(&w->p.f, w->rmr, NULL, &b));
+	ASSERT_EQ(0, post_bind(&w->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_SUCCESS, next_status(&w->evd[0], DAT_EV_RMR_BIND));
+	EXPECT_EQ(0, refused(w, last));
+	EXPECT_EQ(w->pin, wait_for_pinned(w->pin));
+	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
+}
+
+/* What is too large for a work request is registered and ended directly. */
+TEST_F_TIMEOUT(driver, a_large_binding_between_two_small_ones, 120)
+{
+	FIXTURE_DATA(binds) *w = &self->w;
+	uint32_t key = 0;
+	struct t_lmr big;
+
+	NEEDS_MEAN();
+	/* There every registration is made by work request, also that of an LMR. */
+	if (strstr(variant->params, "user_mr=2")) {
+		EXPECT_EQ(-ENOMEM, t_lmr(&w->p.f, w->p.pz, 4 << 20, T_PRIV_ALL, &big));
+		return;
+	}
+	ASSERT_EQ(0, t_lmr(&w->p.f, w->p.pz, 4 << 20, T_PRIV_ALL, &big));
+	ASSERT_EQ(0, mean_set("invalidations", "0"));
+	EXPECT_EQ(0, rebind(w, &big, KB << 10, &key));
+	EXPECT_EQ(0, rebind(w, &big, 4 << 20, &key));
+	EXPECT_EQ(0, rebind(w, &big, KB << 10, &key));
+	/* Only the first of the three was one that a work request could end. */
+	EXPECT_EQ(variant->ends, mean_get("invalidations"));
+	EXPECT_EQ(w->pin + (4 << 10) + KB, wait_for_pinned(w->pin + (4 << 10) + KB));
+}
+
 TEST_HARNESS_MAIN

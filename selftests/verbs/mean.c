@@ -124,6 +124,10 @@ MODULE_PARM_DESC(reg_access, "Access flags of the kernel's last reg_user_mr()");
 
 static bool hold;	/* see hold_set() */
 
+static int invalidations;
+module_param(invalidations, int, 0644);
+MODULE_PARM_DESC(invalidations, "Number of the kernel's LOCAL_INV work requests");
+
 static bool dead;
 module_param(dead, bool, 0644);
 MODULE_PARM_DESC(dead, "Posts succeed, but nothing completes any more, and nothing is flushed");
@@ -492,10 +496,12 @@ static int mean_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 }
 
 /* Meets a work request that begins or ends a registration.  Returns an error that refuses it. */
-static int registers(struct ib_qp *qp)
+static int registers(struct ib_qp *qp, const struct ib_send_wr *wr)
 {
 	struct mean_cq *mc;
 
+	if (wr->opcode == IB_WR_LOCAL_INV)
+		invalidations++;
 	if (READ_ONCE(reg_refused)) {
 		hit();
 		return -ENOMEM;
@@ -516,7 +522,7 @@ static int mean_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 	if (READ_ONCE(dead))
 		return 0;
 	if (wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV)
-		ret = registers(qp);
+		ret = registers(qp, wr);
 	if (ret) {
 		*bad = wr;
 		return ret;
