@@ -30,16 +30,22 @@ static inline int prepare(struct t_file *f, uint32_t rmr, const struct t_lmr *lm
 	return t_ioctl(f->fd, DAT_IOC_RMR_BIND, arg);
 }
 
-static inline int post_bind(struct t_ep *ep, uint64_t rmr, uint32_t ticket, int num_sge)
+static inline int post_bind_as(struct t_ep *ep, uint64_t cookie, uint64_t rmr, uint32_t ticket,
+			       int num_sge)
 {
 	struct dat_sqe *sqe = t_sqe(&ep->sq);
 
 	sqe->opcode = DAT_OP_RMR_BIND;
 	sqe->raddr = rmr;
 	sqe->rkey = ticket;
-	sqe->cookie = 55;
+	sqe->cookie = cookie;
 	sqe->num_sge = num_sge;
 	return t_push(&ep->sq);
+}
+
+static inline int post_bind(struct t_ep *ep, uint64_t rmr, uint32_t ticket, int num_sge)
+{
+	return post_bind_as(ep, 55, rmr, ticket, num_sge);
 }
 
 /* Returns the status of the next event if the event has type @type; else -1. */

@@ -75,6 +75,7 @@ FIXTURE_TEARDOWN(binds)
 		return;
 	mean_set("dead", "0");
 	mean_set("hold", "0");
+	mean_set("dereg_ms", "0");
 	mean_set("reg_refused", "0");
 	mean_set("reg_status", "0");
 	t_pair_close(&self->p);
@@ -132,8 +133,8 @@ static int bind_part(FIXTURE_DATA(binds) *w, const struct t_lmr *lmr, size_t at,
 /* How long a bind stays in the device: the device does not execute it, or does not report it. */
 enum stay { NOT_EXECUTED, NOT_REPORTED };
 
-/* Returns 0 when the device has held back a completion since "hits" was cleared. */
-static int held_back(void)
+/* Returns 0 when a meanness has had an effect since "hits" was cleared. */
+static int has_hit(void)
 {
 	int i;
 
@@ -153,7 +154,7 @@ static int bind_in_device(FIXTURE_DATA(binds) *w, enum stay stay, struct dat_rmr
 		  post_bind(&w->ep[0], b->id, b->ticket, 0) || t_kick(&w->p.f);
 
 	if (ret || stay == NOT_REPORTED)
-		return ret ? ret : held_back();
+		return ret ? ret : has_hit();
 	return mean_set("dead", "0");
 }
 
@@ -347,6 +348,68 @@ TEST_F_TIMEOUT(binds, binds_of_two_endpoints_end_one_after_the_other, 120)
 	one_after_the_other(_metadata, self, NOT_REPORTED);
 }
 
+/* Prepare a bind of all of mem, and post it to @ep with this cookie. */
+static int bind_as(FIXTURE_DATA(binds) *w, struct t_ep *ep, uint64_t cookie)
+{
+	struct dat_rmr_bind b;
+
+	return prepare_it(w, &b) || post_bind_as(ep, cookie, b.id, b.ticket, 0);
+}
+
+/* An endpoint that binds all the time is not the next again while another one waits. */
+TEST_F_TIMEOUT(binds, the_endpoint_that_waited_first_is_the_next, 120)
+{
+	enum { MANY = 6 };
+	FIXTURE_DATA(binds) *w = self;
+	struct dat_rmr_bind first;
+	struct t_ep ep[2][2];
+	struct dat_eqe eqe;
+	int i;
+
+	NEEDS_MEAN();
+	/* One EVD tells the order of the events. */
+	ASSERT_EQ(0, more_eps(w, w->evd, ep[0]));
+	ASSERT_EQ(0, more_eps(w, w->evd, ep[1]));
+	ASSERT_EQ(0, bind_in_device(w, NOT_REPORTED, &first));
+	for (i = 0; i < MANY; i++)
+		ASSERT_EQ(0, bind_as(w, &w->ep[0], 100 + i));
+	ASSERT_EQ(0, bind_as(w, &ep[0][0], 200));
+	ASSERT_EQ(0, bind_as(w, &ep[1][0], 300));
+	ASSERT_EQ(0, mean_set("hold", "0"));
+	for (i = 0; i < MANY + 3; i++) {
+		ASSERT_EQ(1, t_event(&w->evd[0], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_EV_RMR_BIND, eqe.type);
+		EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+		if (i < 2)
+			EXPECT_EQ(i ? 200 : 55, eqe.cookie);
+	}
+}
+
+/*
+ * Pages of a binding that was dropped must not count against the limit of locked memory when the
+ * next bind pins its own, not even while a work item is about to unpin them.
+ */
+TEST_F_TIMEOUT(binds, a_bind_waits_for_the_end_of_those_that_were_flushed, 120)
+{
+	FIXTURE_DATA(binds) *w = self;
+	struct dat_rmr_bind b;
+	int i;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_disconnect(&w->p.f, &w->ep[0], 0));
+	EXPECT_LE(0, next_status(&w->evd[0], DAT_EV_DISCONNECTED));
+	/* The RMR keeps the registration of one of them.  That of the other is destroyed. */
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, prepare_it(w, &b));
+	ASSERT_EQ(w->pin + 2 * KB, vm_pin_kb());
+	ASSERT_EQ(0, mean_set("hits", "0") || mean_set("dereg_ms", "1000"));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, post_bind(&w->ep[0], b.id, b.ticket - 1 + i, 0));
+	ASSERT_EQ(0, has_hit());
+	ASSERT_EQ(0, prepare_it(w, &b));
+	EXPECT_EQ(w->pin + KB, vm_pin_kb());
+}
+
 /* A bind that fails in the device is reported once, and breaks its connection. */
 TEST_F_TIMEOUT(binds, a_bind_that_the_device_refuses_ends_both_keys, 240)
 {
@@ -382,6 +445,28 @@ TEST_F_TIMEOUT(binds, a_bind_that_the_device_refuses_ends_both_keys, 240)
 		EXPECT_EQ(0, refused(w, b.rmr_context)) TH_LOG("%u", i);
 	}
 	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
+}
+
+TEST_F_TIMEOUT(binds, a_larger_registration_serves_a_smaller_binding, 120)
+{
+	FIXTURE_DATA(binds) *w = self;
+	struct dat_rmr_bind large, one, small, again;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, bind_part(w, &w->mem, 0, KB << 10, &large));
+	ASSERT_EQ(0, bind_part(w, &w->mem, 0, 4096, &one));
+	ASSERT_EQ(0, bind_part(w, &w->mem, 0, 5000, &small));
+	EXPECT_EQ(large.rmr_context >> 8, small.rmr_context >> 8);
+	EXPECT_NE(large.rmr_context, small.rmr_context);
+	/* Now the one of a page is free, which is too small. */
+	ASSERT_EQ(0, bind_part(w, &w->mem, 0, KB << 10, &again));
+	EXPECT_NE(one.rmr_context >> 8, again.rmr_context >> 8);
+	EXPECT_EQ(0, peer_reads(w, w->mem.va + (KB << 10) - 64, again.rmr_context));
+	ASSERT_EQ(0, bind_part(w, &w->mem, 0, 5000, &small));
+	/* No more than the binding can be reached, although the registration has more pages. */
+	EXPECT_EQ(0, peer_reads(w, w->mem.va + 5000 - 64, small.rmr_context));
+	EXPECT_EQ(DAT_ST_REMOTE_ACCESS,
+		  peer_reads(w, w->mem.va + 5000 - 63, small.rmr_context));
 }
 
 /* Devices by which a registration ends in another way.  The tests before do not work there. */

@@ -114,6 +114,10 @@ static bool dereg_fails;
 module_param(dereg_fails, bool, 0644);
 MODULE_PARM_DESC(dereg_fails, "dereg_mr() of the kernel fails");
 
+static unsigned int dereg_ms;
+module_param(dereg_ms, uint, 0644);
+MODULE_PARM_DESC(dereg_ms, "dereg_mr() of the kernel takes this time");
+
 static bool no_ah;
 module_param(no_ah, bool, 0644);
 MODULE_PARM_DESC(no_ah, "create_ah() of the kernel fails, so the CM sends nothing");
@@ -576,6 +580,10 @@ static int mean_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 	if (READ_ONCE(dereg_fails) && !mr->pd->uobject) {
 		hit();
 		return -ETIMEDOUT;
+	}
+	if (READ_ONCE(dereg_ms) && !mr->pd->uobject) {
+		hit();
+		msleep(READ_ONCE(dereg_ms));
 	}
 	return real.dereg_mr(mr, udata);
 }
