@@ -11,6 +11,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "suppressed.h"
 
 #define WRAP_START	0xfffffff0U
 #define WRAP_MESSAGES	200
@@ -200,29 +201,6 @@ FIXTURE_SETUP(silent)
 FIXTURE_TEARDOWN(silent)
 {
 	t_pair_close(&self->p);
-}
-
-/* Post a write without an event, and hand it to the device. */
-static int post_suppressed(struct t_pair *p)
-{
-	struct t_queue *sq = &p->ep[1].sq;
-	struct dat_sqe *sqe = t_sqe(sq);
-
-	sqe->opcode = DAT_OP_RDMA_WRITE;
-	sqe->flags = DAT_SQE_SUPPRESS;
-	sqe->raddr = (uintptr_t)p->mem.va;
-	sqe->rkey = p->mem.rkey;
-	__atomic_store_n(sq->shared_tail, ++sq->tail, __ATOMIC_RELEASE);
-	return t_word(sq->f, DAT_IOC_KICK, sq->bell + 1);
-}
-
-static int done_reaches(const struct t_queue *q, uint32_t at)
-{
-	int i;
-
-	for (i = 0; i < T_WAIT_MS && __atomic_load_n(&q->status->done, __ATOMIC_ACQUIRE) != at; i++)
-		usleep(1000);
-	return q->status->done == at;
 }
 
 TEST_F_TIMEOUT(silent, done_lags_until_a_report, 60)

@@ -123,8 +123,8 @@ module_param(no_ah, bool, 0644);
 MODULE_PARM_DESC(no_ah, "create_ah() of the kernel fails, so the CM sends nothing");
 
 static int reg_access;
-module_param(reg_access, int, 0444);
-MODULE_PARM_DESC(reg_access, "Access flags of the kernel's last reg_user_mr()");
+module_param(reg_access, int, 0644);
+MODULE_PARM_DESC(reg_access, "Access flags of the kernel's last reg_user_mr() or REG_MR");
 
 static bool hold;	/* see hold_set() */
 
@@ -506,6 +506,11 @@ static int registers(struct ib_qp *qp, const struct ib_send_wr *wr)
 
 	if (wr->opcode == IB_WR_LOCAL_INV)
 		invalidations++;
+	else
+		WRITE_ONCE(reg_access, reg_wr(wr)->access);
+	/* The others are the ones by which dat.ko registers memory of a process. */
+	if (!of_kernel_qp(qp))
+		return 0;
 	if (READ_ONCE(reg_refused)) {
 		hit();
 		return -ENOMEM;
@@ -521,11 +526,9 @@ static int mean_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 {
 	int ret = 0;
 
-	if (!of_kernel_qp(qp))
-		return real.post_send(qp, wr, bad);
-	if (READ_ONCE(dead))
+	if (READ_ONCE(dead) && of_kernel_qp(qp))
 		return 0;
-	if (wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV)
+	if (!qp->uobject && (wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV))
 		ret = registers(qp, wr);
 	if (ret) {
 		*bad = wr;

@@ -9,6 +9,8 @@
 #include "dat_test.h"
 #include "clock.h"
 #include "mean.h"
+#include "rmr_test.h"
+#include "suppressed.h"
 
 #define MIB	(1UL << 20)
 #define MSG	4096
@@ -173,41 +175,96 @@ FIXTURE_TEARDOWN(relaxed)
 		t_pair_close(&self->p);
 }
 
-/* Returns whether the last registration asked the device for relaxed order. */
+/*
+ * Returns 1 if the last registration asked the device for relaxed order, 0 if it did not, or -1 if
+ * there was none since the last call.
+ */
 static int asked(void)
 {
-	return !!(mean_get("reg_access") & RELAXED_ORDERING);
+	int flags = mean_get("reg_access");
+
+	if (mean_set("reg_access", "0") || flags <= 0)
+		return -1;
+	return !!(flags & RELAXED_ORDERING);
 }
 
-/* Prepare a window of @lmr. */
+/* Bind a window to @lmr. */
 static int window(struct t_pair *p, const struct t_lmr *lmr)
 {
-	struct dat_rmr_create rmr = { .size = sizeof(rmr), .pz = p->pz };
-	struct dat_rmr_bind bind = {
-		.size = sizeof(bind), .lmr = lmr->id, .priv = DAT_PRIV_REMOTE_READ,
-		.addr = (uintptr_t)lmr->va, .length = lmr->size,
-	};
-	int ret = t_ioctl(p->f.fd, DAT_IOC_RMR_CREATE, &rmr);
+	struct t_queue *sq = &p->ep[1].sq;
+	struct dat_rmr_bind bind;
+	uint32_t rmr;
 
-	bind.id = rmr.id;
-	return ret ?: t_ioctl(p->f.fd, DAT_IOC_RMR_BIND, &bind);
+	if (make_rmr(&p->f, p->pz, &rmr) || prepare(&p->f, rmr, lmr, &bind) ||
+	    post_bind(&p->ep[1], rmr, bind.ticket, 0))
+		return -1;
+	return done_reaches(sq, sq->tail) ? 0 : -1;
 }
 
-/* A registration by work request asks for nothing. */
 TEST_F_TIMEOUT(relaxed, order_is_asked_for_where_the_consumer_allows_it, 120)
 {
+	const uint32_t priv = LOCAL | DAT_PRIV_REMOTE_READ;
 	struct t_pair *p = &self->p;
 
 	if (mean_missing())
 		SKIP(return, mean_missing());
 	EXPECT_EQ(variant->caps, p->f.info.caps);
-	ASSERT_EQ(0, t_lmr(&p->f, p->pz, MSG, LOCAL | DAT_PRIV_RELAXED, &self->mem[1]));
+	asked();
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, MSG, priv | DAT_PRIV_RELAXED, &self->mem[1]));
 	EXPECT_EQ(variant->lmr, asked());
-	ASSERT_EQ(0, t_lmr(&p->f, p->pz, MSG, LOCAL, &self->mem[0]));
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, MSG, priv, &self->mem[0]));
 	EXPECT_EQ(0, asked());
 	ASSERT_EQ(0, window(p, &self->mem[1]));
 	EXPECT_EQ(variant->window, asked());
 	EXPECT_EQ(0, passes(p, self->mem));
+}
+
+FIXTURE(silent) {
+	struct t_pair p;
+};
+
+/* @lags: the device may be left to report no end of a suppressed request. */
+FIXTURE_VARIANT(silent) {
+	const char *params;
+	int lags;
+};
+
+FIXTURE_VARIANT_ADD(silent, mlx5) { .params = "driver=mlx5", .lags = 1 };
+FIXTURE_VARIANT_ADD(silent, cxgb4) { .params = "driver=cxgb4" };
+FIXTURE_VARIANT_ADD(silent, unknown) { .params = "driver=unknown user_mr=2" };
+
+FIXTURE_SETUP(silent)
+{
+	MEAN(variant->params);
+	t_features = DAT_FEATURE_SILENT;
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+}
+
+FIXTURE_TEARDOWN(silent)
+{
+	if (!mean_missing())
+		t_pair_close(&self->p);
+}
+
+/*
+ * A driver that flushes in software completes as flushed what it was not told to report, also if it
+ * has succeeded.  So there each request is reported when it ends.
+ */
+TEST_F_TIMEOUT(silent, where_a_flush_tells_the_truth, 60)
+{
+	struct t_queue *sq = &self->p.ep[1].sq;
+	int i;
+
+	if (mean_missing())
+		SKIP(return, mean_missing());
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, post_suppressed(&self->p));
+	if (variant->lags)
+		usleep(T_QUIET_MS * 1000);
+	else
+		EXPECT_TRUE(done_reaches(sq, 2));
+	EXPECT_EQ(variant->lags ? 0 : 2, sq->status->done);
 }
 
 /*
