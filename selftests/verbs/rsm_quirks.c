@@ -118,15 +118,18 @@ static int loops_back(void *arg)
 	       rsm_memseg_export_destroy(exp);
 }
 
+#define REFUSED	50
+
 /*
  * Write to the segment as a peer that has proven nothing, with the right key.  Returns 0 if the
- * memory has changed.
+ * write has succeeded and the memory has changed, REFUSED if neither has happened.
  */
 static int stranger_writes(void *arg)
 {
 	struct peer_greeting g;
 	struct peer friend, peer;
 	struct r_pair p;
+	int ret, changed;
 
 	(void)arg;
 	if (r_open(&p) || r_export(&p) || peer_open(&friend) || peer_open(&peer))
@@ -144,9 +147,12 @@ static int stranger_writes(void *arg)
 	    peer_event(&peer, R_WAIT_MS) != RDMA_CM_EVENT_ESTABLISHED)
 		return 103;
 	memset(peer.mem, 'x', R_PAGE);
-	peer_rdma(&peer, 1, be64toh(friend.said.grant.addr), be32toh(friend.said.grant.rkey),
-		  R_PAGE);
-	return !r_all(p.mem, 'x', R_PAGE);
+	ret = peer_rdma(&peer, 1, be64toh(friend.said.grant.addr),
+			be32toh(friend.said.grant.rkey), R_PAGE);
+	changed = r_all(p.mem, 'x', R_PAGE);
+	if (!ret != changed)
+		return 104;
+	return changed ? 0 : REFUSED;
 }
 
 /* --- tests ------------------------------------------------------------------------- */
@@ -161,6 +167,22 @@ TEST_F_TIMEOUT(rsm_quirks, on_a_device_that_ignores_access_flags_a_stranger_writ
 	MEAN("driver=mlx5 access=1");
 	EXPECT_EQ(0, r_child(stranger_writes, NULL));
 	EXPECT_LT(0, mean_hits());
+}
+
+/* Control: a device that heeds the flags refuses the same write. */
+TEST_F_TIMEOUT(rsm_quirks, on_a_device_that_heeds_access_flags_a_stranger_does_not, 120)
+{
+	MEAN("driver=mlx5");
+	EXPECT_EQ(REFUSED, r_child(stranger_writes, NULL));
+	EXPECT_EQ(0, mean_hits());
+}
+
+/* Control of those below: such an adapter needs no trust. */
+TEST_F_TIMEOUT(rsm_quirks, an_adapter_that_can_deny_access_exports, 120)
+{
+	MEAN("driver=mlx5");
+	EXPECT_EQ(0, r_child(shares, NULL));
+	EXPECT_EQ(0, klog_count(self->klog, WHY));
 }
 
 TEST_F_TIMEOUT(rsm_quirks, an_adapter_that_cannot_deny_access_exports_in_a_trusted_network, 180)
