@@ -17,6 +17,7 @@
 #include "mean.h"
 #include "proc.h"
 #include "rdma_count.h"
+#include "verbs_request.h"
 
 /* Time that the driver gives a device to complete the requests of a closed connection. */
 #define DRAIN_MS	5000
@@ -51,6 +52,7 @@ FIXTURE_TEARDOWN(dead)
 	mean_set("modify_fails", "-1");
 	mean_set("destroy_fails", "0");
 	mean_set("dereg_fails", "0");
+	mean_set("endless", "0");
 	if (self->p.f.fd)
 		t_pair_close(&self->p);
 }
@@ -214,10 +216,16 @@ static int connect_with_srq(struct t_pair *p)
 	       t_connect_eps(p, ep, p->evd);
 }
 
+/* Raise an event for all objects of its kind.  Returns the number of these. */
+static int raised(const char *event)
+{
+	return mean_set("hits", "0") || mean_set("raise", event) ? -1 : mean_hits();
+}
+
 /* ib_core and the driver find nothing freed that a queue pair uses, and nothing left over. */
 TEST_F_TIMEOUT(dead, a_queue_pair_that_is_not_destroyed_stays_until_the_removal, 240)
 {
-	int klog = klog_open(), qps;
+	int klog = klog_open(), leaks = klog_open(), qps;
 	pid_t pid;
 
 	NEEDS_MEAN();
@@ -229,14 +237,22 @@ TEST_F_TIMEOUT(dead, a_queue_pair_that_is_not_destroyed_stays_until_the_removal,
 	EXPECT_EQ(1, ends(pid));
 	EXPECT_EQ(1, klog_await(klog, "cannot destroy a queue pair", T_WAIT_MS));
 	EXPECT_EQ(qps + 2, rdma_count_settled("qp"));
+	EXPECT_EQ(2, raised("qp_fatal"));
+	EXPECT_EQ(2, raised("comm_est"));
+	EXPECT_EQ(2, raised("last_wqe"));
+	EXPECT_LE(2, raised("cq_err"));
+	EXPECT_EQ(qps + 2, rdma_count_settled("qp"));
 	klog_count(klog, "");
 	ASSERT_EQ(0, mean_set("destroy_fails", "0"));
 	ASSERT_EQ(0, adapter_plug("rxe", 0));
-	ASSERT_EQ(0, adapter_plug("rxe", 1));
-	EXPECT_EQ(qps, rdma_count_settled("qp"));
+	/* The device that is added again has no objects of the one that was removed. */
+	EXPECT_EQ(0, mean_get("objects"));
+	EXPECT_EQ(0, klog_count(leaks, "RESTRACK"));
 	EXPECT_EQ(0, klog_count(klog, "cannot destroy"));
+	ASSERT_EQ(0, adapter_plug("rxe", 1));
 	/* Nothing keeps the module any more. */
 	EXPECT_EQ(0, mean_unload());
+	close(leaks);
 	close(klog);
 }
 
@@ -341,6 +357,74 @@ TEST_F_TIMEOUT(dead, a_queue_pair_that_cannot_be_moved_to_error_ends_at_once, 12
 	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[0], 0));
 	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[0], DAT_EV_DISCONNECTED));
 	EXPECT_GT(DRAIN_MS, now_ms() - began);
+}
+
+/*
+ * A queue pair that is neither in error nor destroyed goes on receiving, and its peer may send
+ * faster than the driver takes the completions.
+ */
+TEST_F_TIMEOUT(dead, a_cq_that_never_runs_empty_does_not_keep_the_teardown, 120)
+{
+	struct t_pair *p = &self->p;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_pair_connect(p));
+	ASSERT_EQ(0, post_recvs(p));
+	ASSERT_EQ(0, mean_set("hits", "0") || mean_set("endless", "1"));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[0], 0));
+	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[0], DAT_EV_DISCONNECTED));
+	EXPECT_LT(0, mean_hits());
+}
+
+/* Receives that are posted, each of which the peer uses. */
+#define MANY	4096
+
+/*
+ * The peer, which does not use DAT, goes on sending after the connection has ended.  The queue pair
+ * takes all messages, but each receive was reported at the end at the latest.
+ */
+TEST_F_TIMEOUT(dead, a_queue_pair_that_is_not_destroyed_reports_no_receive_twice, 240)
+{
+	const struct v_request req = { .opcode = IBV_WR_SEND, .len = 8, .times = MANY };
+	struct t_pair *p = &self->p;
+	struct target unused = { 0 };
+	int go[2], status;
+	struct dat_eqe eqe;
+	struct t_evd evd;
+	unsigned int n;
+	struct t_ep ep;
+	pid_t pid;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, pipe(go));
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 3 * MANY, &evd));
+	ASSERT_EQ(0, t_long_ep(&p->f, p->pz, &evd, 0, 7, MANY, &ep));
+	for (n = 0; n < MANY; n++)
+		ASSERT_EQ(0, t_recv(&ep.rq, n, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	pid = fork();
+	if (!pid)
+		_exit(v_peer_at("10.9.0.1", T_QUAL, &req, go[0]));
+	ASSERT_EQ(1, t_event(&p->cr, T_WAIT_MS, &eqe));
+	ASSERT_EQ(0, t_accept(&p->f, eqe.len, &ep, &unused, sizeof(unused)));
+	ASSERT_EQ(0, node_await(&evd, DAT_EV_ESTABLISHED, &eqe));
+	ASSERT_EQ(0, mean_set("modify_fails", TO_ERROR) || mean_set("destroy_fails", "1"));
+	ASSERT_EQ(1, write(go[1], "g", 1));
+	ASSERT_EQ(0, t_disconnect(&p->f, &ep, 0));
+	n = 0;
+	while (t_event(&evd, T_WAIT_MS, &eqe) && eqe.type == DAT_EV_DTO && eqe.cookie == n)
+		n++;
+	EXPECT_EQ(MANY, n);
+	EXPECT_EQ(DAT_EV_DISCONNECTED, eqe.type);
+	/* All messages have arrived. */
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, t_event(&evd, T_QUIET_MS, &eqe));
+	t_close(&p->f);
+	ASSERT_EQ(0, mean_set("modify_fails", "-1") || mean_set("destroy_fails", "0"));
+	ASSERT_EQ(0, adapter_plug("rxe", 0));
+	ASSERT_EQ(0, adapter_plug("rxe", 1));
 }
 
 TEST_F_TIMEOUT(dead, an_error_of_a_cq_breaks_its_connection, 120)

@@ -126,6 +126,10 @@ static int reg_access;
 module_param(reg_access, int, 0644);
 MODULE_PARM_DESC(reg_access, "Access flags of the kernel's last reg_user_mr() or REG_MR");
 
+static bool endless;
+module_param(endless, bool, 0644);
+MODULE_PARM_DESC(endless, "A CQ always has more completions than a poll takes");
+
 static bool hold;	/* see hold_set() */
 
 static int invalidations;
@@ -192,6 +196,26 @@ static bool of_kernel_qp(const struct ib_qp *qp)
 {
 	return xa_load(&qps, (unsigned long)qp);
 }
+
+static int objects_get(char *buf, const struct kernel_param *kp)
+{
+	unsigned long i;
+	int n = 0;
+	void *obj;
+
+	xa_for_each(&cqs, i, obj)
+		n++;
+	xa_for_each(&qps, i, obj)
+		n++;
+	return sysfs_emit(buf, "%d\n", n);
+}
+
+static const struct kernel_param_ops objects_ops = {
+	.get = objects_get,
+};
+
+module_param_cb(objects, &objects_ops, NULL, 0444);
+MODULE_PARM_DESC(objects, "Number of QPs and CQs of kernel consumers that were not destroyed");
 
 static void forget(struct xarray *xa, const void *obj)
 {
@@ -349,8 +373,25 @@ static int mean_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags)
 	return ret > 0 && cq_held(cq) ? 0 : ret;
 }
 
+static void nothing_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+}
+
+/* Adds completions without a meaning, up to @most, to the @n in @wc.  Returns @most. */
+static int pad(struct ib_wc *wc, int n, int most)
+{
+	static struct ib_cqe nothing = { .done = nothing_done };
+
+	hit();
+	for (; n < most; n++)
+		wc[n] = (struct ib_wc) { .wr_cqe = &nothing, .status = IB_WC_SUCCESS };
+	return most;
+}
+
 static int mean_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc)
 {
+	int most = n;
+
 	if (READ_ONCE(dead) && of_kernel_cq(cq)) {
 		hit();
 		return 0;
@@ -360,6 +401,8 @@ static int mean_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc)
 	n = real.poll_cq(cq, n, wc);
 	if (READ_ONCE(reg_status) && of_kernel_cq(cq))
 		spoil_registrations(wc, n);
+	if (READ_ONCE(endless) && of_kernel_cq(cq))
+		n = pad(wc, n, most);
 	return n;
 }
 
@@ -786,6 +829,7 @@ static const struct {
 	{ "cq_err",		IB_EVENT_CQ_ERR },
 	{ "qp_fatal",		IB_EVENT_QP_FATAL },
 	{ "last_wqe",		IB_EVENT_QP_LAST_WQE_REACHED },
+	{ "comm_est",		IB_EVENT_COMM_EST },
 	{ "port_err",		IB_EVENT_PORT_ERR },
 	{ "port_active",	IB_EVENT_PORT_ACTIVE },
 	{ "device_fatal",	IB_EVENT_DEVICE_FATAL },
@@ -865,7 +909,7 @@ static const struct kernel_param_ops raise_ops = {
 
 module_param_cb(raise, &raise_ops, NULL, 0200);
 MODULE_PARM_DESC(raise,
-		 "Raise an event: cq_err, qp_fatal, last_wqe, port_err, port_active, device_fatal");
+		 "Raise an event: cq_err, qp_fatal, last_wqe, comm_est, port_err, port_active, device_fatal");
 
 static int __init mean_init(void)
 {

@@ -35,11 +35,13 @@ struct target {
  * @opcode: opcode of the request, IBV_WR_*
  * @len: number of bytes
  * @silent: flag: the peer posts the request and never completes the handshake
+ * @times: number of requests of v_peer_at()
  */
 struct v_request {
 	enum ibv_wr_opcode	opcode;
 	uint32_t		len;
 	int			silent;
+	int			times;
 };
 
 /* Move the QP to @state with the attributes that librdmacm gives for this state. */
@@ -111,8 +113,32 @@ static int v_post(struct ibv_qp *qp, struct ibv_send_wr *wr)
 	return sched_setscheduler(0, SCHED_FIFO, &first) || ibv_post_send(qp, wr, &bad);
 }
 
-/* Connect, post the request, and sleep until killed.  Return only if that fails. */
-static int v_peer(const char *host, int port, const struct v_request *req)
+/*
+ * Post the request req->times times, each when the previous one has completed.  Returns 0 if all
+ * have succeeded.
+ */
+static inline int v_repeat(struct ibv_qp *qp, struct ibv_send_wr *wr, const struct v_request *req)
+{
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+	int i, n;
+
+	for (i = 0; i < req->times; i++) {
+		if (ibv_post_send(qp, wr, &bad))
+			return 3;
+		while (!(n = ibv_poll_cq(qp->send_cq, 1, &wc)))
+			;
+		if (n < 0 || wc.status)
+			return 4;
+	}
+	return 0;
+}
+
+/*
+ * Connect.  If @go is -1, post the request, and sleep until killed.  Otherwise wait for a byte from
+ * the descriptor @go, and post the request again and again.
+ */
+static int v_peer_at(const char *host, int port, const struct v_request *req, int go)
 {
 	static char mem[V_REQUEST_MAX];
 	struct ibv_sge sge = { .addr = (uintptr_t)mem, .length = req->len };
@@ -125,16 +151,25 @@ static int v_peer(const char *host, int port, const struct v_request *req)
 	struct ibv_pd *pd = id ? ibv_alloc_pd(id->verbs) : NULL;
 	struct ibv_mr *mr = pd ? ibv_reg_mr(pd, mem, V_REQUEST_MAX, 0) : NULL;
 	struct ibv_qp *qp = mr ? v_connect(id, pd, &target, req->silent) : NULL;
+	char byte;
 
 	if (!qp)
 		return 2;
 	sge.lkey = mr->lkey;
 	wr.wr.rdma.remote_addr = target.addr;
 	wr.wr.rdma.rkey = target.rkey;
+	if (go >= 0)
+		return read(go, &byte, 1) != 1 ? 5 : v_repeat(qp, &wr, req);
 	if (v_post(qp, &wr))
 		return 3;
 	pause();
 	return 0;
+}
+
+/* Connect, post the request, and sleep until killed.  Return only if that fails. */
+static inline int v_peer(const char *host, int port, const struct v_request *req)
+{
+	return v_peer_at(host, port, req, -1);
 }
 
 #endif /* VERBS_REQUEST_H */
