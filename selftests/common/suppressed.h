@@ -8,17 +8,25 @@
 
 #include "dat_test.h"
 
-/* Post a write of ep[1] without an event, and hand it to the device. */
-static inline int post_suppressed(struct t_pair *p)
+/* Store a write of ep[1], and do not kick. */
+static inline void store_write(struct t_pair *p, uint16_t flags)
 {
 	struct t_queue *sq = &p->ep[1].sq;
 	struct dat_sqe *sqe = t_sqe(sq);
 
 	sqe->opcode = DAT_OP_RDMA_WRITE;
-	sqe->flags = DAT_SQE_SUPPRESS;
+	sqe->flags = flags;
 	sqe->raddr = (uintptr_t)p->mem.va;
 	sqe->rkey = p->mem.rkey;
 	__atomic_store_n(sq->shared_tail, ++sq->tail, __ATOMIC_RELEASE);
+}
+
+/* Store a write without an event, and hand it to the device. */
+static inline int post_suppressed(struct t_pair *p)
+{
+	struct t_queue *sq = &p->ep[1].sq;
+
+	store_write(p, DAT_SQE_SUPPRESS);
 	return t_word(sq->f, DAT_IOC_KICK, sq->bell + 1);
 }
 

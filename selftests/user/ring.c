@@ -203,6 +203,19 @@ FIXTURE_TEARDOWN(silent)
 	t_pair_close(&self->p);
 }
 
+/* Store a send without a kick. */
+static void store_send(struct t_pair *p, uint16_t flags)
+{
+	struct t_queue *sq = &p->ep[1].sq;
+	struct dat_sqe *sqe = t_sqe(sq);
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->flags = flags;
+	sqe->num_sge = 1;
+	*(struct dat_sge *)(sqe + 1) = (struct dat_sge) { (uintptr_t)p->mem.va, p->mem.lkey, 8 };
+	__atomic_store_n(sq->shared_tail, ++sq->tail, __ATOMIC_RELEASE);
+}
+
 TEST_F_TIMEOUT(silent, done_lags_until_a_report, 60)
 {
 	struct t_queue *sq = &self->p.ep[1].sq;
@@ -227,6 +240,78 @@ TEST_F_TIMEOUT(silent, a_report_is_not_forgotten_while_a_completion_is_due, 60)
 	ASSERT_EQ(0, t_word(sq->f, DAT_IOC_KICK, DAT_KICK_REPORT | (sq->bell + 1)));
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 2, addr, p->mem.lkey, 8));
 	EXPECT_TRUE(done_reaches(sq, 2));
+}
+
+static int report(const struct t_queue *sq)
+{
+	return t_word(sq->f, DAT_IOC_KICK, DAT_KICK_REPORT | (sq->bell + 1));
+}
+
+/* The suppressed request comes after the report, so nothing asks for its end. */
+TEST_F_TIMEOUT(silent, a_report_ends_with_the_requests_before_it, 60)
+{
+	struct t_pair *p = &self->p;
+	uint64_t addr = (uintptr_t)p->mem.va;
+	struct t_queue *sq = &p->ep[1].sq;
+
+	ASSERT_EQ(0, t_send(&p->ep[1], 1, addr, p->mem.lkey, 8));
+	ASSERT_EQ(0, report(sq));
+	ASSERT_EQ(0, post_suppressed(p));
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 2, addr, p->mem.lkey, 8));
+	ASSERT_TRUE(done_reaches(sq, 1));
+	usleep(T_QUIET_MS * 1000);
+	EXPECT_EQ(1, sq->status->done);
+}
+
+/* The send waits for a receive, and so does the question to the device whether it has ended. */
+TEST_F_TIMEOUT(silent, many_reports_ask_the_device_once, 60)
+{
+	struct t_pair *p = &self->p;
+	uint64_t addr = (uintptr_t)p->mem.va;
+	struct t_queue *sq = &p->ep[1].sq;
+	struct dat_eqe eqe;
+	int i;
+
+	store_send(p, DAT_SQE_SUPPRESS);
+	ASSERT_EQ(0, t_word(sq->f, DAT_IOC_KICK, sq->bell + 1));
+	for (i = 0; i < 4 * T_QUEUE; i++)
+		ASSERT_EQ(0, report(sq));
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 2, addr, p->mem.lkey, 8));
+	EXPECT_TRUE(done_reaches(sq, 1));
+	EXPECT_EQ(0, t_event(&p->evd[1], 0, &eqe));
+}
+
+/* Nobody kicks for them, so nobody might ask for their end. */
+TEST_F_TIMEOUT(silent, done_does_not_lag_for_what_a_completion_takes, 60)
+{
+	struct t_pair *p = &self->p;
+	uint64_t addr = (uintptr_t)p->mem.va;
+	struct t_queue *sq = &p->ep[1].sq;
+	int i;
+
+	ASSERT_EQ(0, t_send(&p->ep[1], 1, addr, p->mem.lkey, 8));
+	for (i = 0; i < 3; i++)
+		store_write(p, DAT_SQE_SUPPRESS);
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 2, addr, p->mem.lkey, 8));
+	EXPECT_TRUE(done_reaches(sq, 4));
+}
+
+/* Both are in one chain.  The send waits for a receive, which depends on the peer. */
+TEST_F_TIMEOUT(silent, an_event_does_not_wait_for_a_send_behind_it, 60)
+{
+	struct t_pair *p = &self->p;
+	uint64_t addr = (uintptr_t)p->mem.va;
+	struct t_queue *sq = &p->ep[1].sq;
+	struct dat_eqe eqe;
+
+	store_write(p, 0);
+	store_send(p, 0);
+	ASSERT_EQ(0, t_word(sq->f, DAT_IOC_KICK, sq->bell + 1));
+	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_OP_RDMA_WRITE, eqe.op);
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 2, addr, p->mem.lkey, 8));
+	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_OP_SEND, eqe.op);
 }
 
 /* A program that has not asked for the feature knows of each end. */
