@@ -62,7 +62,9 @@
  *   locked_users.xa_lock  spinlock; device queues that users are charged for
  *   other xa_locks        spinlocks of ia->objs, dat_file->bells and kdat_ias
  *   upcall_cpu.lock       spinlock of the kernel face; queued runners of a CPU
- *   listeners_lock        BH spinlock of the verbs transport; list of listeners
+ *   listen_watch.lock     mutex of the verbs transport; listeners of an adapter; only watches_lock
+ *                         is taken under it
+ *   watches_lock          BH spinlock of the verbs transport; all listen_watches
  *
  * Never under a spinlock: rdma_destroy_id, ib_drain_*, ib_destroy_*, ib_dereg_mr.
  * A post to a QP is allowed under ep->lock, but not under evd->lock.

@@ -7,6 +7,8 @@
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <linux/ipv6.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 #include <net/ip6_route.h>
@@ -227,64 +229,81 @@ static bool addr_roce(struct ib_device *ibdev, u32 port, struct net *net, u32 *n
 	return false;
 }
 
-/* Sets @ss to IPv4 address number @nr, if there is one.  Returns the number of IPv4 addresses. */
-static u32 netdev_addr4(struct net_device *ndev, u32 nr, struct sockaddr_storage *ss)
+/* A range of the numbered addresses of an interface. */
+struct addr_range {
+	struct sockaddr_storage	*out;	/* array for @max addresses, which is zeroed */
+	u32			first;	/* number of the address for @out[0] */
+	u32			max;
+	u32			n;	/* number of addresses seen so far */
+};
+
+/* Counts an address.  Returns its place in the array, or NULL if the range excludes it. */
+static struct sockaddr_storage *range_next(struct addr_range *r)
 {
-	struct sockaddr_in *in = (struct sockaddr_in *)ss;
+	u32 i = r->n++ - r->first;
+
+	return i < r->max ? &r->out[i] : NULL;
+}
+
+static void netdev_addrs4(struct net_device *ndev, struct addr_range *r)
+{
 	struct in_device *in_dev = __in_dev_get_rcu(ndev);
 	const struct in_ifaddr *ifa;
-	u32 n = 0;
+	struct sockaddr_in *in;
 
 	if (!in_dev)
-		return 0;
+		return;
 	in_dev_for_each_ifa_rcu(ifa, in_dev) {
-		if (n++ != nr)
+		in = (struct sockaddr_in *)range_next(r);
+		if (!in)
 			continue;
 		in->sin_family = AF_INET;
 		in->sin_addr.s_addr = ifa->ifa_local;
 	}
-	return n;
 }
 
-/* Sets @ss to IPv6 address number @nr of an interface, if the interface has so many addresses. */
-static void netdev_addr6(struct net_device *ndev, u32 nr, struct sockaddr_storage *ss)
+static void netdev_addrs6(struct net_device *ndev, struct addr_range *r)
 {
 #if IS_ENABLED(CONFIG_IPV6)
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
 	struct inet6_dev *in6_dev = __in6_dev_get(ndev);
 	const struct inet6_ifaddr *ifa;
+	struct sockaddr_storage *ss;
+	struct sockaddr_in6 *in6;
 
 	if (!in6_dev)
 		return;
 	list_for_each_entry_rcu(ifa, &in6_dev->addr_list, if_list) {
-		if (nr--)
+		ss = range_next(r);
+		if (!ss)
 			continue;
+		in6 = (struct sockaddr_in6 *)ss;
 		in6->sin6_family = AF_INET6;
 		in6->sin6_addr = ifa->addr;
 		if (dat_addr_is_link_local(ss))
 			in6->sin6_scope_id = ndev->ifindex;
-		return;
 	}
 #endif
 }
 
-/* Gets address number @nr of an interface, IPv4 before IPv6.  Returns false if there is none. */
-static bool addr_netdev(struct net_device *ndev, u32 nr, struct sockaddr_storage *ss)
+/*
+ * Copies the addresses of an interface, IPv4 before IPv6, from number @first on, but at most @max.
+ * Returns the number of addresses that the interface has.
+ */
+static u32 netdev_addrs(struct net_device *ndev, u32 first, struct sockaddr_storage *out, u32 max)
 {
-	u32 n4;
+	struct addr_range r = { .out = out, .first = first, .max = max };
 
-	memset(ss, 0, sizeof(*ss));
+	memset(out, 0, max * sizeof(*out));
 	rcu_read_lock();
-	n4 = netdev_addr4(ndev, nr, ss);
-	if (nr >= n4)
-		netdev_addr6(ndev, nr - n4, ss);
+	netdev_addrs4(ndev, &r);
+	netdev_addrs6(ndev, &r);
 	rcu_read_unlock();
-	return ss->ss_family;
+	return r.n;
 }
 
 /* Finds an address as verbs_addr() does, even if the address is still tentative. */
-bool verbs_find_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
-		     struct sockaddr_storage *ss)
+static bool find_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
+		      struct sockaddr_storage *ss)
 {
 	struct net_device *ndev;
 	bool found;
@@ -292,7 +311,7 @@ bool verbs_find_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *
 	if (rdma_protocol_roce(verbs_device(dev), port))
 		return addr_roce(verbs_device(dev), port, net, nr, ss);
 	ndev = dev_netdev(verbs_device(dev), port, net);
-	found = ndev && net_eq(dev_net(ndev), net) && addr_netdev(ndev, *nr, ss);
+	found = ndev && net_eq(dev_net(ndev), net) && netdev_addrs(ndev, *nr, ss, 1) > *nr;
 	dev_put(ndev);
 	return found;
 }
@@ -300,10 +319,78 @@ bool verbs_find_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *
 bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
 		struct sockaddr_storage *ss)
 {
-	for (; verbs_find_addr(dev, port, net, nr, ss); ++*nr)
+	for (; find_addr(dev, port, net, nr, ss); ++*nr)
 		if (verbs_addr_usable(net, ss))
 			return true;
 	return false;
+}
+
+/* Copies at most @max addresses of a port.  Returns the number of addresses that the port has. */
+static u32 addrs_copy(const struct dat_dev *dev, u32 port, struct net *net,
+		      struct sockaddr_storage *out, u32 max)
+{
+	struct ib_device *ibdev = verbs_device(dev);
+	struct sockaddr_storage ss;
+	struct net_device *ndev;
+	u32 nr, n = 0;
+
+	if (!rdma_protocol_roce(ibdev, port)) {
+		ndev = dev_netdev(ibdev, port, net);
+		if (ndev && net_eq(dev_net(ndev), net))
+			n = netdev_addrs(ndev, 0, out, max);
+		dev_put(ndev);
+		return n;
+	}
+	for (nr = 0; addr_roce(ibdev, port, net, &nr, &ss); nr++)
+		if (n++ < max)
+			out[n - 1] = ss;
+	return n;
+}
+
+static int addr_cmp(const void *a, const void *b)
+{
+	return verbs_addr_cmp(a, b);
+}
+
+static void addrs_sort(struct verbs_addrs *a)
+{
+	u32 i, n = 0;
+
+	sort(a->list, a->n, sizeof(*a->list), addr_cmp, NULL);
+	for (i = 0; i < a->n; i++)
+		if (!n || verbs_addr_cmp(&a->list[n - 1], &a->list[i]))
+			a->list[n++] = a->list[i];
+	a->n = n;
+}
+
+/*
+ * Reads the addresses of a port in a network namespace, also tentative ones, into @a, which the
+ * caller frees with verbs_addrs_free(), also after an error.  May sleep.  Fails with -ENOMEM.
+ */
+int verbs_addrs_read(const struct dat_dev *dev, u32 port, struct net *net, struct verbs_addrs *a)
+{
+	u32 n = addrs_copy(dev, port, net, NULL, 0);
+
+	*a = (struct verbs_addrs) {};
+	if (!n)
+		return 0;
+	a->list = kvmalloc_array(n, sizeof(*a->list), GFP_KERNEL_ACCOUNT);
+	if (!a->list)
+		return -ENOMEM;
+	/* An address that comes between the two calls is announced later. */
+	a->n = min(addrs_copy(dev, port, net, a->list, n), n);
+	addrs_sort(a);
+	return 0;
+}
+
+bool verbs_addrs_same(const struct verbs_addrs *a, const struct verbs_addrs *b)
+{
+	return a->n == b->n && !memcmp(a->list, b->list, a->n * sizeof(*a->list));
+}
+
+void verbs_addrs_free(struct verbs_addrs *a)
+{
+	kvfree(a->list);
 }
 
 static int route4(struct net *net, const struct sockaddr_storage *dst,

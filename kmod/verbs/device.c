@@ -141,7 +141,7 @@ static void device_event(struct ib_event_handler *handler, struct ib_event *even
 
 	switch (event->event) {
 	case IB_EVENT_GID_CHANGE:
-		verbs_addrs_changed(NULL, event->device);
+		verbs_addrs_changed(vdev, event->element.port_num);
 		break;
 	case IB_EVENT_DEVICE_FATAL:
 		dat_log("%s: the device has failed", dev_name(&event->device->dev));
@@ -236,6 +236,7 @@ static int client_add(struct ib_device *ibdev)
 	vdev->dev = dev;
 	vdev->nvectors = nvectors;
 	spin_lock_init(&vdev->stuck_lock);
+	INIT_LIST_HEAD(&vdev->watches);
 	INIT_LIST_HEAD(&vdev->stuck);
 	INIT_LIST_HEAD(&vdev->stuck_mrs);
 	dev->priv = vdev;

@@ -4,10 +4,16 @@
  * Listeners.  A listener has an rdma_cm id for each address of the adapter that psp->addr allows,
  * because the wildcard address of rdma_cm covers all devices of the host.  When the adapter gets or
  * loses such an address, the listener makes or destroys an id.
+ *
+ * Events about addresses come from every network namespace, in softirq or with rtnl_lock held.  So
+ * an event costs no more than one work item for each adapter that it may concern, however many
+ * listeners there are.  The work item visits listeners only if the addresses differ.
  */
 #include <linux/capability.h>
+#include <linux/hashtable.h>
 #include <linux/inetdevice.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 #include <net/sock.h>
@@ -21,23 +27,43 @@
 
 #define CM_BACKLOG	128	/* limit of waiting requests in the iWARP CM; other CMs ignore it */
 #define ANY_TRIES	8	/* attempts to find a port number that is free at all addresses */
-#define EVENT_DELAY	(HZ / 10UL)	/* time from the last change to a check of the addresses */
+#define EVENT_DELAY	(HZ / 10UL)	/* time from an event to the check of the addresses */
 /* Limits of the time before a listener tries an address again; the time doubles at each failure. */
 #define FIRST_RETRY	(HZ * 1UL)
 #define LAST_RETRY	(HZ * 60UL)
+
+/* The listeners of an adapter in a network namespace, and the addresses that they follow. */
+struct listen_watch {
+	struct hlist_node	node;		/* entry in watches; watches_lock */
+	struct list_head	dev_node;	/* entry in verbs_dev.watches; watches_lock */
+	unsigned int		users;		/* number of listeners; watches_lock */
+	struct dat_dev		*dev;
+	u32			port;
+	struct net		*net;
+	struct delayed_work	work;		/* reads the addresses and updates the listeners */
+	bool			queued;		/* @work will run at @due; watches_lock */
+	unsigned long		due;		/* time in jiffies; watches_lock */
+	struct verbs_addrs	addrs;		/* result of the last read; written by @work */
+	wait_queue_head_t	idle;		/* wakes watch_leave() */
+	struct mutex		lock;		/* lock of the members below and of l->busy */
+	struct list_head	updated;	/* listeners that listen at @addrs */
+	struct list_head	stale;		/* listeners that have to be updated */
+	unsigned long		retry;		/* last retry delay in jiffies; 0: none */
+};
 
 /* A listener of the verbs transport. */
 struct verbs_listener {
 	struct dat_psp		*psp;
 	u16			port;	/* port number; 0 until the first bind has chosen one */
 	/*
-	 * List of struct listen_point.  Needs no lock: used by verbs_listen(), then only by @work,
-	 * and after the end of @work by verbs_unlisten().
+	 * List of struct listen_point, sorted by address.  Needs no lock: used by verbs_listen(),
+	 * then only by the work item of @watch, and after watch_leave() by verbs_unlisten().
 	 */
 	struct list_head	points;
-	struct delayed_work	work;	/* follows the addresses of the adapter */
-	unsigned long		retry;	/* last retry delay in jiffies; 0: no address has failed */
-	struct list_head	node;	/* entry in listeners; protected by listeners_lock */
+	struct listen_watch	*watch;	/* NULL if the listener keeps its first addresses */
+	struct list_head	node;	/* entry in a list of @watch; empty after watch_leave() */
+	bool			busy;	/* flag: the work item of @watch uses the listener */
+	bool			failed;	/* flag: the last update has failed at an address */
 };
 
 /* An address at which a listener listens. */
@@ -45,30 +71,50 @@ struct listen_point {
 	struct list_head	node;	/* entry in verbs_listener.points */
 	struct sockaddr_storage	addr;	/* address without a port number */
 	struct rdma_cm_id	*id;
-	bool			seen;	/* flag: the running follow() has found the address */
 };
 
-/* List of all listeners.  Address notifiers may take the lock in softirq context. */
-static LIST_HEAD(listeners);
-static DEFINE_SPINLOCK(listeners_lock);
+/* All watches, by network namespace.  Address notifiers may take the lock in softirq context. */
+static DEFINE_HASHTABLE(watches, 8);
+static DEFINE_SPINLOCK(watches_lock);
 
 /*
- * Schedules the work items of listeners, which check the addresses EVENT_DELAY after the last call.
- * @net: network namespace of the listeners, or NULL for all namespaces.  @ibdev: device of the
- * listeners, or NULL for all devices.  Context: any but hard interrupt.
+ * Makes the work item of a watch run after @delay, or earlier if it is queued for an earlier time:
+ * events that go on must not postpone it.
  */
-void verbs_addrs_changed(const struct net *net, const struct ib_device *ibdev)
+static void watch_queue(struct listen_watch *w, unsigned long delay)
 {
-	struct verbs_listener *l;
+	unsigned long due = jiffies + delay;
 
-	spin_lock_bh(&listeners_lock);
-	list_for_each_entry(l, &listeners, node) {
-		const struct dat_ia *ia = l->psp->obj.ia;
+	lockdep_assert_held(&watches_lock);
+	if (w->queued && time_after_eq(due, w->due))
+		return;
+	w->queued = true;
+	w->due = due;
+	mod_delayed_work(dat_wq, &w->work, delay);
+}
 
-		if ((!net || net_eq(net, ia->net)) && (!ibdev || ibdev == verbs_device(ia->dev)))
-			mod_delayed_work(dat_wq, &l->work, EVENT_DELAY);
-	}
-	spin_unlock_bh(&listeners_lock);
+/* Checks the addresses of a network namespace soon.  Context: any but hard interrupt. */
+static void net_addrs_changed(const struct net *net)
+{
+	struct listen_watch *w;
+
+	spin_lock_bh(&watches_lock);
+	hash_for_each_possible(watches, w, node, (unsigned long)net)
+		if (net_eq(w->net, net))
+			watch_queue(w, EVENT_DELAY);
+	spin_unlock_bh(&watches_lock);
+}
+
+/* Checks the addresses of an adapter soon, in all network namespaces that have listeners of it. */
+void verbs_addrs_changed(struct verbs_dev *vdev, u32 port)
+{
+	struct listen_watch *w;
+
+	spin_lock_bh(&watches_lock);
+	list_for_each_entry(w, &vdev->watches, dev_node)
+		if (w->port == port)
+			watch_queue(w, EVENT_DELAY);
+	spin_unlock_bh(&watches_lock);
 }
 
 /*
@@ -108,7 +154,9 @@ static int id_listen(struct verbs_listener *l, struct rdma_cm_id *id,
 	return ret ? listen_error(ia->net, addr, ret) : 0;
 }
 
-static int point_add(struct verbs_listener *l, const struct sockaddr_storage *addr)
+/* Listens at @addr.  @next: entry of l->points before which the new point is added. */
+static int point_add(struct verbs_listener *l, const struct sockaddr_storage *addr,
+		     struct list_head *next)
 {
 	struct listen_point *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 	struct rdma_cm_id *id;
@@ -127,8 +175,7 @@ static int point_add(struct verbs_listener *l, const struct sockaddr_storage *ad
 		goto err_destroy;
 	p->addr = *addr;
 	p->id = id;
-	p->seen = true;
-	list_add_tail(&p->node, &l->points);
+	list_add_tail(&p->node, next);
 	return 0;
 
 err_destroy:
@@ -145,25 +192,6 @@ static void point_remove(struct listen_point *p)
 	kfree(p);
 }
 
-static void points_remove(struct verbs_listener *l)
-{
-	struct listen_point *p, *next;
-
-	list_for_each_entry_safe(p, next, &l->points, node)
-		point_remove(p);
-}
-
-static struct listen_point *point_find(struct verbs_listener *l,
-				       const struct sockaddr_storage *addr)
-{
-	struct listen_point *p;
-
-	list_for_each_entry(p, &l->points, node)
-		if (dat_addr_same(&p->addr, addr))
-			return p;
-	return NULL;
-}
-
 /*
  * Returns true if a work item can listen for @ia.  siw listens in the network namespace of the
  * calling task, which is init_net in a work item.  So an iWARP listener of another namespace keeps
@@ -175,30 +203,18 @@ static bool may_follow(const struct dat_ia *ia)
 }
 
 /*
- * Listens at an address of the adapter.  Does nothing if psp->addr excludes the address, or if the
- * listener already listens there.
+ * Listens at an address of the adapter; see point_add().  Logs a failure only in the first update
+ * that fails.  A failure in verbs_listen(), or a tentative address, need not be logged if the work
+ * item of the watch soon tries the address again.
  */
-static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *addr)
+static int follow_addr(struct verbs_listener *l, const struct sockaddr_storage *addr,
+		       struct list_head *next)
 {
 	const struct dat_psp *psp = l->psp;
-	struct listen_point *p;
-	int ret;
+	int ret = point_add(l, addr, next);
 
-	if (psp->addr.ss_family && !dat_addr_same(&psp->addr, addr))
-		return 0;
-	p = point_find(l, addr);
-	if (p) {
-		p->seen = true;
-		return 0;
-	}
-	ret = point_add(l, addr);
-	/*
-	 * Log a failure only in the first attempt of follow_work(), not in a retry.  A failure in
-	 * verbs_listen(), or a tentative address, need not be logged if follow_work() soon tries
-	 * the address again.
-	 */
-	if (ret && ret != -ENODEV && !l->retry &&
-	    (!may_follow(psp->obj.ia) || (psp->listener && ret != -EAGAIN)))
+	if (ret && ret != -ENODEV && !l->failed &&
+	    (!l->watch || (psp->listener && ret != -EAGAIN)))
 		dat_log("%s: port %u does not listen at %pISc: error %d", psp->obj.ia->name,
 			l->port, addr, ret);
 	return ret;
@@ -211,60 +227,236 @@ static bool is_refusal(int err)
 }
 
 /*
- * Makes the listener listen at exactly the addresses of the adapter that psp->addr allows.  Returns
- * 0, or the error of an address that fails; the listener then listens at the other addresses.  If
- * several addresses fail, an error for which is_refusal() is true takes precedence.  May sleep.
+ * Removes the points before @addr, or all if @addr is NULL, from @p on.  Returns the point at @addr
+ * or after it, which may be the head of the list.
  */
-static int follow(struct verbs_listener *l)
+static struct listen_point *points_prune(struct verbs_listener *l, struct listen_point *p,
+					 const struct sockaddr_storage *addr)
 {
-	const struct dat_ia *ia = l->psp->obj.ia;
-	struct listen_point *p, *next;
-	struct sockaddr_storage ss;
-	int ret, err = 0;
-	u32 nr;
+	struct listen_point *next;
 
-	list_for_each_entry(p, &l->points, node)
-		p->seen = false;
-	for (nr = 0; verbs_find_addr(ia->dev, ia->port, ia->net, &nr, &ss); nr++) {
-		ret = follow_addr(l, &ss);
+	list_for_each_entry_safe_from(p, next, &l->points, node) {
+		if (addr && verbs_addr_cmp(&p->addr, addr) >= 0)
+			break;
+		point_remove(p);
+	}
+	return p;
+}
+
+static void points_remove(struct verbs_listener *l)
+{
+	points_prune(l, list_first_entry(&l->points, struct listen_point, node), NULL);
+}
+
+/*
+ * Makes the listener listen at exactly the addresses of @a that psp->addr allows.  Returns 0, or
+ * the error of an address that fails; the listener then listens at the other addresses.  If several
+ * addresses fail, an error for which is_refusal() is true takes precedence.  May sleep.
+ */
+static int follow(struct verbs_listener *l, const struct verbs_addrs *a)
+{
+	struct listen_point *p = list_first_entry(&l->points, struct listen_point, node);
+	const struct sockaddr_storage *only = &l->psp->addr;
+	int ret, err = 0;
+	u32 i;
+
+	for (i = 0; i < a->n; i++) {
+		if (only->ss_family && !dat_addr_same(only, &a->list[i]))
+			continue;
+		p = points_prune(l, p, &a->list[i]);
+		if (!list_entry_is_head(p, &l->points, node) &&
+		    !verbs_addr_cmp(&p->addr, &a->list[i])) {
+			p = list_next_entry(p, node);
+			continue;
+		}
+		ret = follow_addr(l, &a->list[i], &p->node);
 		if (ret && !is_refusal(err))
 			err = ret;
 	}
-	list_for_each_entry_safe(p, next, &l->points, node)
-		if (!p->seen)
-			point_remove(p);
+	points_prune(l, p, NULL);
 	return err;
 }
 
-/*
- * Follows the addresses of the adapter.  If an address fails, the work item queues itself again,
- * because no event tells that a tentative address can be used or that a port number is free again.
- */
-static void follow_work(struct work_struct *work)
+static struct listen_watch *watch_find(const struct dat_ia *ia)
 {
-	struct verbs_listener *l = container_of(to_delayed_work(work), struct verbs_listener, work);
-	const struct dat_ia *ia = l->psp->obj.ia;
+	struct listen_watch *w;
 
-	if (!may_follow(ia))
-		return;
-	if (!follow(l)) {
-		l->retry = 0;
-		return;
-	}
-	l->retry = clamp(2 * l->retry, FIRST_RETRY, LAST_RETRY);
-	queue_delayed_work(dat_wq, &l->work, l->retry);
+	lockdep_assert_held(&watches_lock);
+	hash_for_each_possible(watches, w, node, (unsigned long)ia->net)
+		if (w->dev == ia->dev && w->port == ia->port && net_eq(w->net, ia->net))
+			return w;
+	return NULL;
 }
 
 /*
- * Begins to listen at all addresses.  A tentative address is no error, because follow_work() tries
- * the address later.  An address at which the device cannot listen, or for which rdma_cm finds
- * another device (-ENODEV), is no error if the listener listens at another address.  If l->port is
- * 0, at least one address must work, because the first bind chooses the port number.
+ * Updates a listener of a watch.  Drops w->lock meanwhile.  A listener that fails becomes stale.
+ * Returns true if it has failed.
  */
-static int listen_first(struct verbs_listener *l)
+static bool watch_update(struct listen_watch *w, struct verbs_listener *l)
 {
-	int ret = follow(l);
+	lockdep_assert_held(&w->lock);
+	WRITE_ONCE(l->busy, true);
+	list_move_tail(&l->node, &w->updated);
+	mutex_unlock(&w->lock);
+	l->failed = follow(l, &w->addrs);
+	cond_resched();
+	mutex_lock(&w->lock);
+	WRITE_ONCE(l->busy, false);
+	wake_up_all(&w->idle);
+	/* watch_leave() may have removed the listener meanwhile. */
+	if (!l->failed || list_empty(&l->node))
+		return false;
+	list_move_tail(&l->node, &w->stale);
+	return true;
+}
 
+/*
+ * Reads the addresses of an adapter.  If they have changed, updates all listeners, otherwise only
+ * those that have failed or are new.  If an address fails, the work item queues itself again,
+ * because no event tells that a tentative address can be used or that a port number is free again.
+ */
+static void watch_work(struct work_struct *work)
+{
+	struct listen_watch *w = container_of(to_delayed_work(work), struct listen_watch, work);
+	struct verbs_addrs now;
+	struct verbs_listener *l;
+	LIST_HEAD(todo);
+	bool failed;
+
+	/* An event after this point queues the work item again. */
+	spin_lock_bh(&watches_lock);
+	w->queued = false;
+	spin_unlock_bh(&watches_lock);
+	failed = verbs_addrs_read(w->dev, w->port, w->net, &now);
+	mutex_lock(&w->lock);
+	if (!failed && !verbs_addrs_same(&now, &w->addrs)) {
+		swap(now, w->addrs);
+		list_splice_init(&w->updated, &w->stale);
+		w->retry = 0;
+	}
+	verbs_addrs_free(&now);
+	list_splice_init(&w->stale, &todo);
+	while ((l = list_first_entry_or_null(&todo, struct verbs_listener, node)))
+		failed |= watch_update(w, l);
+	w->retry = failed ? clamp(2 * w->retry, FIRST_RETRY, LAST_RETRY) : 0;
+	if (failed) {
+		spin_lock_bh(&watches_lock);
+		watch_queue(w, w->retry);
+		spin_unlock_bh(&watches_lock);
+	}
+	mutex_unlock(&w->lock);
+}
+
+static struct listen_watch *watch_alloc(const struct dat_ia *ia)
+{
+	struct listen_watch *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+
+	if (!w)
+		return NULL;
+	w->dev = ia->dev;
+	w->port = ia->port;
+	w->net = ia->net;
+	INIT_DELAYED_WORK(&w->work, watch_work);
+	init_waitqueue_head(&w->idle);
+	mutex_init(&w->lock);
+	INIT_LIST_HEAD(&w->updated);
+	INIT_LIST_HEAD(&w->stale);
+	return w;
+}
+
+/*
+ * Returns the watch of an adapter, with one user more, or NULL if memory is short.  An address that
+ * changes after this call queues the work item.
+ */
+static struct listen_watch *watch_get(const struct dat_ia *ia)
+{
+	struct listen_watch *w, *spare = watch_alloc(ia);
+
+	if (!spare)
+		return NULL;
+	spin_lock_bh(&watches_lock);
+	w = watch_find(ia);
+	if (!w) {
+		w = spare;
+		spare = NULL;
+		hash_add(watches, &w->node, (unsigned long)w->net);
+		list_add(&w->dev_node, &to_verbs_dev(w->dev)->watches);
+	}
+	w->users++;
+	spin_unlock_bh(&watches_lock);
+	kfree(spare);
+	return w;
+}
+
+/* Drops a user that is in no list of the watch.  @w may be NULL.  May sleep. */
+static void watch_put(struct listen_watch *w)
+{
+	bool last;
+
+	if (!w)
+		return;
+	spin_lock_bh(&watches_lock);
+	last = !--w->users;
+	if (last) {
+		hash_del(&w->node);
+		list_del(&w->dev_node);
+	}
+	spin_unlock_bh(&watches_lock);
+	if (!last)
+		return;
+	cancel_delayed_work_sync(&w->work);
+	verbs_addrs_free(&w->addrs);
+	kfree(w);
+}
+
+/*
+ * Adds a listener that listens at @a, except where it has @failed.  The work item updates the
+ * listener if w->addrs, which it has read before or after @a, differs.
+ */
+static void watch_join(struct verbs_listener *l, const struct verbs_addrs *a, bool failed)
+{
+	struct listen_watch *w = l->watch;
+	bool differs;
+
+	mutex_lock(&w->lock);
+	differs = !verbs_addrs_same(a, &w->addrs);
+	list_add_tail(&l->node, differs || failed ? &w->stale : &w->updated);
+	if (differs || failed) {
+		w->retry = 0;
+		spin_lock_bh(&watches_lock);
+		watch_queue(w, differs ? 0 : FIRST_RETRY);
+		spin_unlock_bh(&watches_lock);
+	}
+	mutex_unlock(&w->lock);
+}
+
+/* Removes a listener.  On return the work item does not use the listener. */
+static void watch_leave(struct verbs_listener *l)
+{
+	struct listen_watch *w = l->watch;
+
+	mutex_lock(&w->lock);
+	list_del_init(&l->node);
+	while (l->busy) {
+		mutex_unlock(&w->lock);
+		wait_event(w->idle, !READ_ONCE(l->busy));
+		mutex_lock(&w->lock);
+	}
+	mutex_unlock(&w->lock);
+}
+
+/*
+ * Begins to listen at the addresses @a.  Sets *@failed if an address has failed.  A tentative
+ * address is no error, because watch_work() tries the address later.  An address at which the
+ * device cannot listen, or for which rdma_cm finds another device (-ENODEV), is no error if the
+ * listener listens at another address.  If l->port is 0, at least one address must work, because
+ * the first bind chooses the port number.
+ */
+static int listen_first(struct verbs_listener *l, const struct verbs_addrs *a, bool *failed)
+{
+	int ret = follow(l, a);
+
+	*failed = ret;
 	if (ret == -EAGAIN || (!is_refusal(ret) && !list_empty(&l->points)))
 		ret = 0;
 	if (!ret && !l->port)
@@ -274,53 +466,71 @@ static int listen_first(struct verbs_listener *l)
 	return ret == -ENODEV ? -ENETUNREACH : ret;
 }
 
-int verbs_listen(struct dat_psp *psp, u16 port)
+/* Listens at all present addresses, and adds the listener to its watch, if any. */
+static int listen_begin(struct verbs_listener *l, u16 port)
 {
-	struct verbs_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	const struct dat_ia *ia = l->psp->obj.ia;
+	struct verbs_addrs a;
 	unsigned int tries;
+	bool failed;
 	int ret;
 
-	if (!l)
-		return -ENOMEM;
-	/* Check here, because rdma_cm may see only the worker thread that runs follow_work(). */
-	if (port && port < PROT_SOCK && !capable(CAP_NET_BIND_SERVICE)) {
-		kfree(l);
-		return -EPERM;
-	}
-	l->psp = psp;
-	INIT_LIST_HEAD(&l->points);
-	INIT_DELAYED_WORK(&l->work, follow_work);
-	if (port)
-		dat_psp_bound(psp, port);
+	ret = verbs_addrs_read(ia->dev, ia->port, ia->net, &a);
+	if (ret)
+		return ret;
 	/* rdma_cm chooses a number that is free at the first address, but perhaps not at others. */
 	for (tries = 0; tries < ANY_TRIES; tries++) {
 		l->port = port;
-		ret = listen_first(l);
+		ret = listen_first(l, &a, &failed);
 		if (port || ret != -EADDRINUSE)
 			break;
 	}
-	if (ret) {
-		kfree(l);
-		return ret;
+	if (!ret) {
+		l->psp->listener = l;
+		if (l->watch)
+			watch_join(l, &a, failed);
 	}
-	psp->listener = l;
-	spin_lock_bh(&listeners_lock);
-	list_add_tail(&l->node, &listeners);
-	/* Check again: an address may have come after listen_first() and before list_add_tail(). */
-	queue_delayed_work(dat_wq, &l->work, 0);
-	spin_unlock_bh(&listeners_lock);
-	return 0;
+	verbs_addrs_free(&a);
+	return ret;
+}
+
+int verbs_listen(struct dat_psp *psp, u16 port)
+{
+	struct verbs_listener *l;
+	int ret = -ENOMEM;
+
+	/* Check here, because rdma_cm may see only the worker thread that runs watch_work(). */
+	if (port && port < PROT_SOCK && !capable(CAP_NET_BIND_SERVICE))
+		return -EPERM;
+	l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	if (!l)
+		return -ENOMEM;
+	l->psp = psp;
+	INIT_LIST_HEAD(&l->points);
+	if (may_follow(psp->obj.ia)) {
+		l->watch = watch_get(psp->obj.ia);
+		if (!l->watch)
+			goto err_free;
+	}
+	if (port)
+		dat_psp_bound(psp, port);
+	ret = listen_begin(l, port);
+	if (!ret)
+		return 0;
+	watch_put(l->watch);
+err_free:
+	kfree(l);
+	return ret;
 }
 
 void verbs_unlisten(struct dat_psp *psp)
 {
 	struct verbs_listener *l = psp->listener;
 
-	spin_lock_bh(&listeners_lock);
-	list_del(&l->node);
-	spin_unlock_bh(&listeners_lock);
-	cancel_delayed_work_sync(&l->work);
+	if (l->watch)
+		watch_leave(l);
 	points_remove(l);
+	watch_put(l->watch);
 	psp->listener = NULL;
 	kfree(l);
 }
@@ -329,7 +539,7 @@ static int addr4_event(struct notifier_block *nb, unsigned long event, void *dat
 {
 	const struct in_ifaddr *ifa = data;
 
-	verbs_addrs_changed(dev_net(ifa->ifa_dev->dev), NULL);
+	net_addrs_changed(dev_net(ifa->ifa_dev->dev));
 	return NOTIFY_DONE;
 }
 
@@ -340,7 +550,7 @@ static int addr6_event(struct notifier_block *nb, unsigned long event, void *dat
 {
 	const struct inet6_ifaddr *ifa = data;
 
-	verbs_addrs_changed(dev_net(ifa->idev->dev), NULL);
+	net_addrs_changed(dev_net(ifa->idev->dev));
 	return NOTIFY_DONE;
 }
 

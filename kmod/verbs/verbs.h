@@ -200,6 +200,7 @@ struct verbs_dev {
 	enum verbs_reg		reg;		/* way to register memory of a process */
 	u64			page_sizes;	/* mask of the page sizes that REG_MR may use */
 	bool			known;		/* flag: quirks.c lists the driver */
+	struct list_head	watches;	/* watches of the addresses; see listen.c */
 	spinlock_t		stuck_lock;	/* protects @stuck and @stuck_mrs */
 	struct list_head	stuck;		/* connections whose QP was not destroyed */
 	struct list_head	stuck_mrs;	/* MRs that were not destroyed; see stuck.c */
@@ -218,11 +219,25 @@ static inline struct ib_device *verbs_device(const struct dat_dev *dev)
 }
 
 /* addr.c */
+
+/* Addresses of an adapter in a network namespace, sorted, each once. */
+struct verbs_addrs {
+	struct sockaddr_storage	*list;
+	u32			n;
+};
+
+static inline int verbs_addr_cmp(const struct sockaddr_storage *a,
+				 const struct sockaddr_storage *b)
+{
+	return memcmp(a, b, sizeof(*a));
+}
+
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net);
 bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
 		struct sockaddr_storage *ss);
-bool verbs_find_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
-		     struct sockaddr_storage *ss);
+int verbs_addrs_read(const struct dat_dev *dev, u32 port, struct net *net, struct verbs_addrs *a);
+bool verbs_addrs_same(const struct verbs_addrs *a, const struct verbs_addrs *b);
+void verbs_addrs_free(struct verbs_addrs *a);
 bool verbs_addr_usable(struct net *net, const struct sockaddr_storage *ss);
 int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
 		 struct sockaddr_storage *src);
@@ -266,7 +281,7 @@ void verbs_regqp_free(struct verbs_regqp *r);
 /* listen.c */
 int verbs_listen(struct dat_psp *psp, u16 port);
 void verbs_unlisten(struct dat_psp *psp);
-void verbs_addrs_changed(const struct net *net, const struct ib_device *ibdev);
+void verbs_addrs_changed(struct verbs_dev *vdev, u32 port);
 int verbs_listen_init(void);
 void verbs_listen_exit(void);
 

@@ -6,6 +6,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,10 @@
 #include "adapter.h"
 #include "dat_test.h"
 #include "proc.h"
+#include "tracefs.h"
 
+#define LISTENERS	30	/* listeners in the tests that count work items */
+#define FEW		20	/* more than the work items of some events of one adapter */
 #define ESTABLISHED	0	/* result of meet() after a success */
 
 /* Run an "ip" command.  Return 0 or -1. */
@@ -590,6 +594,137 @@ TEST_F_TIMEOUT(address, a_connect_of_the_second_of_two_adapters_in_a_subnet_come
 	EXPECT_EQ(0, comes_from(&p->f, &p->ep[1], "10.9.0.78", "10.9.0.1", first));
 	part(p);
 	ip("neigh del 10.9.0.78 dev v0");
+}
+
+/* Make LISTENERS listeners, and begin to count the work items that the driver queues. */
+static int count_work(FIXTURE_DATA(address) *self)
+{
+	uint32_t psp;
+	int i, ret;
+
+	for (i = 0; i < LISTENERS; i++) {
+		ret = t_psp(&self->p.f, &self->p.cr, 0, &psp);
+		if (ret)
+			return ret;
+	}
+	usleep(500000);
+	ret = trace_start();
+	return ret ? ret : trace_on("workqueue/workqueue_queue_work", "workqueue == \"dat\"");
+}
+
+/* The number of work items that were queued since count_work(). */
+static int work_queued(char *log, size_t size)
+{
+	int n;
+
+	usleep(500000);
+	n = trace_read(log, size, "workqueue_queue_work");
+	trace_end();
+	return n;
+}
+
+/* Runs in a network namespace that shares the adapter: its GIDs change, again and again. */
+static int change_addresses(struct t_file *f, void *arg)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < 3 && !ret; i++)
+		if (ip("addr add 10.9.8.1/24 dev dat-test") || await_address(f, "10.9.8.1", 1) ||
+		    ip("addr del 10.9.8.1/24 dev dat-test") || await_address(f, "10.9.8.1", 0))
+			ret = -EIO;
+	return ret;
+}
+
+TEST_F_TIMEOUT(address, a_change_in_another_namespace_costs_few_work_items, 120)
+{
+	struct t_container c;
+	char log[4096];
+	int ret, n;
+
+	if (geteuid())
+		SKIP(return, "tracefs needs root");
+	ASSERT_EQ(0, count_work(self));
+	ret = t_container_start(&c, &self->p.f, change_addresses, NULL);
+	n = work_queued(log, sizeof(log));
+	if (ret == -ENODEV)
+		SKIP(return, "no network namespaces, or no macvlan");
+	t_container_end(&c);
+	EXPECT_EQ(0, ret);
+	EXPECT_LT(n, FEW) TH_LOG("%s", log);
+}
+
+/* Returns the number of listeners at @addr. */
+static int listeners_at(const char *addr)
+{
+	char cmd[128];
+	int n = -1;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd),
+		 "rdma resource show cm_id | grep LISTEN | grep -c 'src-addr %s:'", addr);
+	f = popen(cmd, "r");
+	if (f && fscanf(f, "%d", &n) != 1)
+		n = -1;
+	if (f)
+		pclose(f);
+	return n;
+}
+
+static int await_listeners(const char *addr, int n)
+{
+	int i;
+
+	for (i = 0; i < 100 && listeners_at(addr) != n; i++)
+		usleep(100000);
+	return listeners_at(addr);
+}
+
+TEST_F_TIMEOUT(address, many_listeners_follow_in_one_work_item, 120)
+{
+	char log[4096];
+	int n;
+
+	if (geteuid())
+		SKIP(return, "tracefs needs root");
+	ASSERT_EQ(0, count_work(self));
+	ASSERT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
+	/* The fixture has a listener of its own. */
+	EXPECT_EQ(LISTENERS + 1, await_listeners("10.9.9.1", LISTENERS + 1));
+	ASSERT_EQ(0, v0_change(RTM_DELADDR, "10.9.9.1"));
+	EXPECT_EQ(0, await_listeners("10.9.9.1", 0));
+	EXPECT_EQ(LISTENERS + 1, listeners_at("10.9.0.1"));
+	n = work_queued(log, sizeof(log));
+	EXPECT_GT(n, 0);
+	EXPECT_LT(n, FEW) TH_LOG("%s", log);
+}
+
+/* Change addresses until *@arg is set. */
+static void *keep_changing(void *arg)
+{
+	volatile int *stop = arg;
+
+	while (!*stop) {
+		v0_change(RTM_NEWADDR, "10.9.9.2");
+		usleep(20000);
+		v0_change(RTM_DELADDR, "10.9.9.2");
+		usleep(20000);
+	}
+	return NULL;
+}
+
+/* If each event postponed the check of the addresses, the listener would not follow until the end. */
+TEST_F_TIMEOUT(address, a_listener_follows_while_addresses_go_on_changing, 120)
+{
+	pthread_t changer;
+	int stop = 0;
+
+	if (geteuid())
+		SKIP(return, "a change of addresses needs root");
+	ASSERT_EQ(0, pthread_create(&changer, NULL, keep_changing, &stop));
+	EXPECT_EQ(0, v0_change(RTM_NEWADDR, "10.9.9.1"));
+	EXPECT_EQ(1, await_listeners("10.9.9.1", 1));
+	stop = 1;
+	pthread_join(changer, NULL);
 }
 
 TEST_HARNESS_MAIN
