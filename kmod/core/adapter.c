@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 /* Devices that transports have registered.  Each port of a device is an adapter. */
 #include <linux/slab.h>
+#include <linux/xarray.h>
 
 #include "core/addr.h"
 #include "core/dat.h"
@@ -9,14 +10,14 @@
 #include "core/xport.h"
 #include "lib/log.h"
 
-static DEFINE_MUTEX(dat_dev_lock);
-static LIST_HEAD(dat_devs);	/* in ascending order of dat_dev.serial */
-static u32 dev_serial;		/* protected by dat_dev_lock */
 /*
- * Protects dev->ias of all devices.  A query of a port under dat_dev_lock may take long.  Handlers
- * of device events need dev->ias and must not wait for a query, so dev->ias has its own lock.
+ * Never held during an operation of a transport that may take long, such as a query of a port.  The
+ * caller holds the device instead; see dev_hold_next().
  */
-static DEFINE_MUTEX(dat_ias_lock);
+static DEFINE_MUTEX(dat_dev_lock);
+static DEFINE_XARRAY(dat_devs);	/* registered devices, by dat_dev.serial; dat_dev_lock */
+static u32 dev_serial;		/* protected by dat_dev_lock */
+static DEFINE_MUTEX(dat_ias_lock);	/* protects dev->ias of all devices */
 
 static void dev_free(struct dat_dev *dev)
 {
@@ -24,6 +25,7 @@ static void dev_free(struct dat_dev *dev)
 
 	for (i = 0; i < dev->nports; i++)
 		free_percpu(dev->stats[i]);
+	kfree(dev->priv);
 	kfree(dev);
 }
 
@@ -41,6 +43,39 @@ struct dat_dev *dat_dev_get(struct dat_dev *dev)
 void dat_dev_put(struct dat_dev *dev)
 {
 	kref_put(&dev->ref, dev_release);
+}
+
+/* Returns true if the device is registered and its removal has not begun. */
+static bool dev_is_present(const struct dat_dev *dev)
+{
+	lockdep_assert_held(&dat_dev_lock);
+	return xa_load(&dat_devs, dev->serial) == dev;
+}
+
+/*
+ * Finds the registered device with the lowest serial number that is at least *@serial, and sets
+ * *@serial to that number.  Returns the device with a reference, or NULL.  Its driver stays until
+ * dev_drop(), so the caller may use operations of the transport that take a device.  The removal of
+ * the device goes on meanwhile: only the end of the removal, in the driver, waits.
+ */
+static struct dat_dev *dev_hold_next(unsigned long *serial)
+{
+	struct dat_dev *dev;
+
+	mutex_lock(&dat_dev_lock);
+	dev = xa_find(&dat_devs, serial, ULONG_MAX, XA_PRESENT);
+	while (dev && !dev->ops->hold(dev))
+		dev = xa_find_after(&dat_devs, serial, ULONG_MAX, XA_PRESENT);
+	if (dev)
+		kref_get(&dev->ref);
+	mutex_unlock(&dat_dev_lock);
+	return dev;
+}
+
+static void dev_drop(struct dat_dev *dev)
+{
+	dev->ops->drop(dev);
+	dat_dev_put(dev);
 }
 
 /*
@@ -69,20 +104,32 @@ static void dev_port_name(const struct dat_dev *dev, u32 port, char *name, size_
 		snprintf(name, len, "%s:%u", device, port);
 }
 
-static struct dat_dev *dev_find(const char *name, struct net *net, u32 *port)
+/* Returns the port of a device that has the name @name and is visible from @net, or 0. */
+static u32 dev_find_port(const struct dat_dev *dev, const char *name, struct net *net)
 {
-	struct dat_dev *dev;
 	u32 p;
 
-	lockdep_assert_held(&dat_dev_lock);
-	list_for_each_entry(dev, &dat_devs, node) {
-		for (p = 1; p <= dev->nports; p++) {
-			if (!dev_port_matches(dev, p, name) ||
-			    !dev->ops->port_visible(dev, p, net))
-				continue;
-			*port = p;
-			return dev->usable ? dev : ERR_PTR(-EOPNOTSUPP);
-		}
+	for (p = 1; p <= dev->nports; p++)
+		if (dev_port_matches(dev, p, name) && dev->ops->port_visible(dev, p, net))
+			return p;
+	return 0;
+}
+
+/* Finds a port as dat_dev_find() does.  The caller must call dev_drop(). */
+static struct dat_dev *dev_find(const char *name, struct net *net, u32 *port)
+{
+	unsigned long serial = 0;
+	struct dat_dev *dev;
+	bool usable;
+
+	for (; (dev = dev_hold_next(&serial)); serial++) {
+		*port = dev_find_port(dev, name, net);
+		usable = dev->usable;
+		if (*port && usable)
+			return dev;
+		dev_drop(dev);
+		if (*port)
+			return ERR_PTR(-EOPNOTSUPP);
 	}
 	return ERR_PTR(-ENOENT);
 }
@@ -94,14 +141,11 @@ static struct dat_dev *dev_find(const char *name, struct net *net, u32 *port)
  */
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 {
-	struct dat_dev *found;
+	struct dat_dev *dev = dev_find(name, net, port);
 
-	mutex_lock(&dat_dev_lock);
-	found = dev_find(name, net, port);
-	if (!IS_ERR(found))
-		kref_get(&found->ref);
-	mutex_unlock(&dat_dev_lock);
-	return found;
+	if (!IS_ERR(dev))
+		dev->ops->drop(dev);
+	return dev;
 }
 
 /* Queries an adapter, which need not be open.  May sleep.  Fails like dat_dev_find(). */
@@ -111,62 +155,65 @@ int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 	struct dat_dev *dev;
 	u32 p;
 
-	mutex_lock(&dat_dev_lock);
 	dev = dev_find(name, net, &p);
-	if (!IS_ERR(dev)) {
-		*limits = dev->limits;
-		dev->ops->port_query(dev, p, port);
-	}
-	mutex_unlock(&dat_dev_lock);
-	return PTR_ERR_OR_ZERO(dev);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	*limits = dev->limits;
+	dev->ops->port_query(dev, p, port);
+	dev_drop(dev);
+	return 0;
 }
 
 /*
  * Finds the next adapter after *@cursor that can be opened from @net.  Updates *@cursor, sets
- * *@port and returns the device.  Returns NULL if there is no such adapter.
+ * *@port and returns the device, for which the caller must call dev_drop().  Returns NULL if there
+ * is no such adapter.
+ *
+ * The cursor has the serial number of the device in its high half, the port in its low half.
+ * Serial numbers only grow, so the cursor stays valid when devices are added or removed between two
+ * calls.
  */
 static struct dat_dev *dev_next(struct net *net, u64 *cursor, u32 *port)
 {
+	unsigned long last = *cursor >> 32, serial = last;
 	struct dat_dev *dev;
-	u64 at;
-	u32 p;
+	u64 p;
 
-	lockdep_assert_held(&dat_dev_lock);
-	list_for_each_entry(dev, &dat_devs, node) {
-		for (p = 1; p <= dev->nports; p++) {
-			/*
-			 * Serial numbers only grow, so the cursor stays valid when devices are
-			 * added or removed between two calls.
-			 */
-			at = (u64)dev->serial << 32 | p;
-			if (at <= *cursor || !dev->usable || !dev->ops->port_visible(dev, p, net))
+	for (; (dev = dev_hold_next(&serial)); serial++) {
+		/* The process may have passed any cursor, so the sum must not wrap. */
+		p = serial == last ? (*cursor & U32_MAX) + 1 : 1;
+		for (; dev->usable && p <= dev->nports; p++) {
+			if (!dev->ops->port_visible(dev, p, net))
 				continue;
-			*cursor = at;
+			*cursor = (u64)serial << 32 | p;
 			*port = p;
 			return dev;
 		}
+		dev_drop(dev);
 	}
 	return NULL;
 }
 
 /*
  * Enumerates the adapters that can be opened from @net.  @cursor: 0 in the first call; updated for
- * the next call.  May sleep.  Fails with -ENOENT if there is no further adapter.
+ * the next call.  @active: set to whether the port is up; if NULL, the port is not queried.  May
+ * sleep.  Fails with -ENOENT if there is no further adapter.
  */
 int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active)
 {
 	struct dat_port attr;
 	struct dat_dev *dev;
 
-	mutex_lock(&dat_dev_lock);
 	dev = dev_next(net, cursor, port);
-	if (dev) {
-		dev_port_name(dev, *port, name, len);
+	if (!dev)
+		return -ENOENT;
+	dev_port_name(dev, *port, name, len);
+	if (active) {
 		dev->ops->port_query(dev, *port, &attr);
 		*active = attr.active;
 	}
-	mutex_unlock(&dat_dev_lock);
-	return dev ? 0 : -ENOENT;
+	dev_drop(dev);
+	return 0;
 }
 
 static void dev_show(struct seq_file *m, const struct dat_dev *dev, u32 port, const char *name)
@@ -185,7 +232,7 @@ static void dev_show_ia(struct seq_file *m, const struct dat_ia *ia)
 	bool present;
 
 	mutex_lock(&dat_dev_lock);
-	present = !list_empty(&ia->dev->node);
+	present = dev_is_present(ia->dev);
 	if (present)
 		dev_port_name(ia->dev, ia->port, name, sizeof(name));
 	mutex_unlock(&dat_dev_lock);
@@ -198,8 +245,7 @@ static void dev_show_ia(struct seq_file *m, const struct dat_ia *ia)
  * that can be opened from @net.
  *
  * A process that may open /dev/dat may read fdinfo as often as it likes.  So this function does not
- * query ports, because a query may wait for the firmware.  This function holds dat_dev_lock only
- * for a search.
+ * query ports, because a query may wait for the firmware.
  */
 void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
 {
@@ -213,18 +259,10 @@ void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia)
 		return;
 	}
 	/* If the text does not fit, seq_file calls this function again with a larger buffer. */
-	while (!seq_has_overflowed(m)) {
-		mutex_lock(&dat_dev_lock);
-		dev = dev_next(net, &cursor, &port);
-		if (dev) {
-			dev_port_name(dev, port, name, sizeof(name));
-			dat_dev_get(dev);
-		}
-		mutex_unlock(&dat_dev_lock);
-		if (!dev)
-			return;
+	while (!seq_has_overflowed(m) && (dev = dev_next(net, &cursor, &port))) {
+		dev_port_name(dev, port, name, sizeof(name));
 		dev_show(m, dev, port, name);
-		dat_dev_put(dev);
+		dev_drop(dev);
 	}
 }
 
@@ -237,7 +275,7 @@ bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia)
 	bool alive;
 
 	mutex_lock(&dat_dev_lock);
-	alive = !list_empty(&dev->node);
+	alive = dev_is_present(dev);
 	mutex_lock(&dat_ias_lock);
 	if (alive)
 		list_add_tail(&ia->node, &dev->ias);
@@ -330,14 +368,17 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports)
 
 /*
  * Registers a device, so that consumers can open its ports.  The caller has filled in the limits
- * and the quirks of @dev.
+ * and the quirks of @dev.  May sleep.  Fails with -ENOMEM.
  */
-void dat_dev_register(struct dat_dev *dev)
+int dat_dev_register(struct dat_dev *dev)
 {
+	int ret;
+
 	mutex_lock(&dat_dev_lock);
 	dev->serial = ++dev_serial;
-	list_add_tail(&dev->node, &dat_devs);
+	ret = xa_err(xa_store(&dat_devs, dev->serial, dev, GFP_KERNEL));
 	mutex_unlock(&dat_dev_lock);
+	return ret;
 }
 
 /*
@@ -407,7 +448,7 @@ void dat_dev_unregister(struct dat_dev *dev)
 	unsigned int n;
 
 	mutex_lock(&dat_dev_lock);
-	list_del_init(&dev->node);
+	xa_erase(&dat_devs, dev->serial);
 	mutex_unlock(&dat_dev_lock);
 
 	n = dev_close_ias(dev);

@@ -30,7 +30,7 @@
  *
  * Locks, outer to inner:
  *
- *   dat_dev_lock          mutex; list of devices
+ *   dat_dev_lock          mutex; registered devices
  *   dat_ias_lock          mutex; lists of the IAs of devices
  *   ia->sem               read: a call that sleeps and uses the device; write: a shutdown
  *   cr_make_lock          mutex of the kernel face: creation of the EP of a request
@@ -100,23 +100,22 @@ struct poll_table_struct;
 struct rdma_cgroup;
 struct rdmacg_device;
 
-/* An RDMA device.  After dat_dev_register() only @ref, @node, @ias and @ending change. */
+/* An RDMA device.  After dat_dev_register() only @ref, @ias and @ending change. */
 struct dat_dev {
 	struct kref			ref;	/* held by transport, IAs, closing connections */
 	const struct dat_xport_ops	*ops;
 	/*
-	 * Transport's structure for the device.  The structure is valid until dat_dev_unregister()
-	 * returns, so a thread that has locked an IA of the device with dat_ia_lock_live() may use
-	 * it.
+	 * Transport's structure for the device, which the core frees by kfree().  What it points to
+	 * may be invalid once dat_dev_unregister() has returned; see struct dat_xport_ops.
 	 */
 	void				*priv;
-	struct rdmacg_device		*cg;	/* rdma cgroup's device; valid as long as @priv */
+	/* rdma cgroup's device; valid until dat_dev_unregister() returns. */
+	struct rdmacg_device		*cg;
 	u32				nports;	/* ports are numbered from 1 */
 	bool				usable;	/* DAT supports the driver of the device */
 	unsigned long			quirks;	/* enum dat_quirk bits */
 	struct dat_limits		limits;
 	u32				serial;	/* number of the registration, from 1 on */
-	struct list_head		node;	/* entry in the list of devices; dat_dev_lock */
 	struct list_head		ias;	/* open IAs; dat_ias_lock */
 	/* Number of connections that have left their EP and wait for dat_conn_{gone,keep}(). */
 	atomic_t			ending;
@@ -252,7 +251,7 @@ void dat_core_exit(void);
 
 /* adapter.c */
 struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports);
-void dat_dev_register(struct dat_dev *dev);
+int dat_dev_register(struct dat_dev *dev);
 void dat_dev_unregister(struct dat_dev *dev);
 void dat_dev_async(struct dat_dev *dev, u32 port, u32 type, u16 reason);
 struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);

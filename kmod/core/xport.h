@@ -157,6 +157,9 @@ struct dat_handshake {
  *	dat_conn
  * @binding_size: size of the transport's structure for a binding, whose first member is struct
  *	dat_binding
+ * @hold: keep the driver of a device from going away until @drop; return false if it goes already;
+ *	dat_dev_lock held
+ * @drop: undo @hold
  * @name: write the current name of the device; the name may change between calls
  * @port_visible: return whether a network namespace may use a port
  * @port_query: read the current properties of a port
@@ -249,15 +252,17 @@ struct dat_handshake {
  *	unless the connection joins busy polling again; only for a connection that dat_busy_leave()
  *	has removed; ep->lock held
  *
- * The device cannot be removed during a call.  The caller holds dat_dev_lock, has locked an IA of
- * the device with dat_ia_lock_live(), is counted in ia->pinning, or works for an object or a
- * connection for whose end the removal waits.
+ * The driver of the device cannot go away during a call.  The caller holds the device with @hold,
+ * has locked an IA of the device with dat_ia_lock_live(), is counted in ia->pinning, or works for
+ * an object or a connection for whose end the removal waits.
  */
 struct dat_xport_ops {
 	size_t	obj_size[DAT_OBJ_LAST];
 	size_t	conn_size;
 	size_t	binding_size;
 
+	bool (*hold)(struct dat_dev *dev);
+	void (*drop)(struct dat_dev *dev);
 	void (*name)(const struct dat_dev *dev, char *name, size_t len);
 	bool (*port_visible)(const struct dat_dev *dev, u32 port, struct net *net);
 	void (*port_query)(const struct dat_dev *dev, u32 port, struct dat_port *out);

@@ -13,12 +13,23 @@ static_assert(KDAT_MAX_EVD_QLEN == DAT_MAX_EVD_QLEN);
 
 int kdat_adapter_next(struct net *net, u64 *cursor, char *name)
 {
-	bool active;
 	u32 port;
 
-	return dat_dev_next(net, cursor, name, DAT_NAME_SIZE, &port, &active);
+	return dat_dev_next(net, cursor, name, DAT_NAME_SIZE, &port, NULL);
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_next);
+
+bool kdat_adapter_present(struct net *net, const char *name)
+{
+	u32 port;
+	struct dat_dev *dev = dat_dev_find(name, net, &port);
+
+	if (IS_ERR(dev))
+		return false;
+	dat_dev_put(dev);
+	return true;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_present);
 
 int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *out)
 {

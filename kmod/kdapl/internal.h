@@ -57,6 +57,15 @@ struct kdat_ia_traits {
 int kdat_adapter_next(struct net *net, u64 *cursor, char *name);
 
 /**
+ * kdat_adapter_present() - find an adapter without a query of its port
+ * @net: network namespace
+ * @name: IA name
+ *
+ * Context: may sleep.  Return: true if kdat_adapter_find() would find the adapter.
+ */
+bool kdat_adapter_present(struct net *net, const char *name);
+
+/**
  * kdat_adapter_find() - query an adapter of a network namespace
  * @net: network namespace
  * @name: IA name

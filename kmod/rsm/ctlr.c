@@ -84,46 +84,53 @@ static bool name_known(const struct rsm_node *node, const char *name)
 	return false;
 }
 
-/* Assigns numbers to new adapters.  The number of a removed adapter stays reserved. */
+/* Returns false if no further adapter can get a number. */
+static bool name_add(struct rsm_node *node, const char *name)
+{
+	bool added;
+
+	mutex_lock(&node->ctlr_lock);
+	added = name_known(node, name);
+	if (!added && node->nr_names < RSM_MAX_CTLRS) {
+		node->names[node->nr_names] = kstrdup(name, GFP_KERNEL);
+		added = node->names[node->nr_names];
+		if (added)
+			WRITE_ONCE(node->nr_names, node->nr_names + 1);
+	}
+	mutex_unlock(&node->ctlr_lock);
+	return added;
+}
+
+/*
+ * Assigns numbers to new adapters.  The number of a removed adapter stays reserved.  The search for
+ * adapters looks at their addresses, so ctlr_lock is not held meanwhile.
+ */
 static void names_update(struct rsm_node *node)
 {
 	char name[DAT_NAME_SIZE];
 	u64 cursor = 0;
 
-	lockdep_assert_held(&node->ctlr_lock);
-	while (node->nr_names < RSM_MAX_CTLRS &&
-	       !kdat_adapter_next(node->net, &cursor, name)) {
-		if (name_known(node, name))
-			continue;
-		node->names[node->nr_names] = kstrdup(name, GFP_KERNEL);
-		if (!node->names[node->nr_names])
-			break;
-		node->nr_names++;
-	}
+	while (!kdat_adapter_next(node->net, &cursor, name) && name_add(node, name))
+		;
 }
 
 /*
  * Returns the name of the adapter with controller number @number, or NULL if there is no such
- * number.  The adapter may have been removed, but the name stays valid.
+ * number.  The adapter may have been removed, but the name stays valid.  May sleep.
  */
 static const char *ctlr_name(struct rsm_node *node, u32 number)
 {
-	lockdep_assert_held(&node->ctlr_lock);
+	const char *name = NULL;
+
 	if (number == DAT_RSM_LOOPBACK || number > RSM_MAX_CTLRS)
 		return NULL;
-	if (number > node->nr_names)
+	if (number > READ_ONCE(node->nr_names))
 		names_update(node);
-	return number <= node->nr_names ? node->names[number - 1] : NULL;
-}
-
-static bool ctlr_adapter(struct rsm_node *node, u32 number, struct kdat_adapter *out)
-{
-	const char *name;
-
 	mutex_lock(&node->ctlr_lock);
-	name = ctlr_name(node, number);
+	if (number <= node->nr_names)
+		name = node->names[number - 1];
 	mutex_unlock(&node->ctlr_lock);
-	return name && !kdat_adapter_find(node->net, name, out);
+	return name;
 }
 
 /*
@@ -132,9 +139,12 @@ static bool ctlr_adapter(struct rsm_node *node, u32 number, struct kdat_adapter 
  */
 bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 {
-	struct kdat_adapter unused;
+	const char *name;
 
-	return number == DAT_RSM_LOOPBACK || ctlr_adapter(node, number, &unused);
+	if (number == DAT_RSM_LOOPBACK)
+		return true;
+	name = ctlr_name(node, number);
+	return name && kdat_adapter_present(node->net, name);
 }
 
 /*
@@ -145,13 +155,10 @@ bool rsm_ctlr_present(struct rsm_node *node, u32 number)
 u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
 {
 	struct kdat_adapter a;
-	unsigned int last;
 
-	mutex_lock(&node->ctlr_lock);
-	names_update(node);
-	last = node->nr_names;
-	mutex_unlock(&node->ctlr_lock);
-	while (number++ < last) {
+	if (!number)
+		names_update(node);
+	while (number++ < READ_ONCE(node->nr_names)) {
 		if (kdat_adapter_find(node->net, node->names[number - 1], &a))
 			continue;
 		*active = a.active;
@@ -165,9 +172,10 @@ int rsm_ctlr_describe(struct rsm_node *node, struct dat_rsm_ctlr *arg)
 {
 	u32 slots = READ_ONCE(rsm_max_segments);
 	u64 budget = rsm_mem_budget();
+	const char *name = ctlr_name(node, arg->ctlr);
 	struct kdat_adapter a;
 
-	if (!ctlr_adapter(node, arg->ctlr, &a))
+	if (!name || kdat_adapter_find(node->net, name, &a))
 		return -ENODEV;
 	snprintf(arg->name, sizeof(arg->name), "rdma%u", arg->ctlr - 1);
 	strscpy(arg->device, a.name, sizeof(arg->device));
@@ -349,12 +357,11 @@ static struct rsm_ctlr *ctlr_alloc(struct rsm_node *node, u32 number)
 /*
  * Finds the open adapter with controller number @number, and gets a reference.  If the adapter is
  * not open, adds @spare to node->ctlrs and sets *@out to @spare, which the caller must then open.
- * Sets *@name to the name of the adapter.  Context: sleeps while another thread opens or closes the
- * adapter.  Return: 0; -EINTR if the process is killed during that sleep; -ENODEV if no adapter has
- * the number.
+ * Context: sleeps while another thread opens or closes the adapter.  Return: 0, or -EINTR if the
+ * process is killed during that sleep.
  */
 static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
-		      struct rsm_ctlr **out, const char **name)
+		      struct rsm_ctlr **out)
 {
 	bool busy = false;
 	u32 seen = 0;
@@ -366,14 +373,11 @@ static int ctlr_claim(struct rsm_node *node, u32 number, struct rsm_ctlr *spare,
 		mutex_lock(&node->ctlr_lock);
 		seen = node->ctlr_changes;
 		*out = ctlr_find(node, number, &busy);
-		*name = ctlr_name(node, number);
-		if (*name && !*out && !busy) {
+		if (!*out && !busy) {
 			*out = spare;
 			list_add_tail(&spare->entry, &node->ctlrs);
 		}
 		mutex_unlock(&node->ctlr_lock);
-		if (!*name)
-			return -ENODEV;
 	} while (!*out);
 	return 0;
 }
@@ -395,13 +399,16 @@ static void ctlr_retire(struct rsm_ctlr *ctlr)
 
 int rsm_ctlr_get(struct rsm_node *node, u32 number, struct rsm_ctlr **out)
 {
-	struct rsm_ctlr *ctlr, *spare = ctlr_alloc(node, number);
-	const char *name;
+	const char *name = ctlr_name(node, number);
+	struct rsm_ctlr *ctlr, *spare;
 	int ret;
 
+	if (!name)
+		return -ENODEV;
+	spare = ctlr_alloc(node, number);
 	if (!spare)
 		return -ENOMEM;
-	while (!(ret = ctlr_claim(node, number, spare, &ctlr, &name)) && ctlr != spare) {
+	while (!(ret = ctlr_claim(node, number, spare, &ctlr)) && ctlr != spare) {
 		/* kdat_ia_good() may wait for a device removal, so ctlr_lock is not held here. */
 		if (kdat_ia_good(ctlr->ia))
 			break;

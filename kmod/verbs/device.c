@@ -11,6 +11,16 @@
 #include "lib/log.h"
 #include "verbs/verbs.h"
 
+static bool verbs_hold(struct dat_dev *dev)
+{
+	return ib_device_try_get(verbs_device(dev));
+}
+
+static void verbs_drop(struct dat_dev *dev)
+{
+	ib_device_put(verbs_device(dev));
+}
+
 static void verbs_name(const struct dat_dev *dev, char *name, size_t len)
 {
 	strscpy(name, dev_name(&verbs_device(dev)->dev), len);
@@ -43,6 +53,8 @@ static const struct dat_xport_ops verbs_ops = {
 	},
 	.conn_size	= sizeof(struct verbs_conn),
 	.binding_size	= sizeof(struct verbs_binding),
+	.hold		= verbs_hold,
+	.drop		= verbs_drop,
 	.name		= verbs_name,
 	.port_visible	= verbs_port_visible,
 	.port_query	= verbs_port_query,
@@ -164,9 +176,10 @@ static void client_remove(struct ib_device *ibdev, void *client_data)
 	struct verbs_dev *vdev = dev->priv;
 
 	ib_unregister_event_handler(&vdev->events);
+	dat_dev_get(dev);
 	dat_dev_unregister(dev);
 	verbs_stuck_end(vdev);
-	kfree(vdev);
+	dat_dev_put(dev);
 }
 
 static struct ib_client verbs_client = {
@@ -223,6 +236,7 @@ static int client_add(struct ib_device *ibdev)
 	struct verbs_dev *vdev;
 	struct dat_dev *dev;
 	const char *why;
+	int ret;
 
 	vdev = kzalloc(struct_size(vdev, vector_users, nvectors), GFP_KERNEL);
 	if (!vdev)
@@ -254,8 +268,12 @@ static int client_add(struct ib_device *ibdev)
 	ib_set_client_data(ibdev, &verbs_client, dev);
 	INIT_IB_EVENT_HANDLER(&vdev->events, ibdev, device_event);
 	ib_register_event_handler(&vdev->events);
-	dat_dev_register(dev);
-	return 0;
+	ret = dat_dev_register(dev);
+	if (ret) {
+		ib_unregister_event_handler(&vdev->events);
+		dat_dev_put(dev);
+	}
+	return ret;
 }
 
 int dat_verbs_init(void)

@@ -5,6 +5,8 @@
  * device must end in spite of that, each posted entry exactly once.  Uses the mean device.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -53,6 +55,7 @@ FIXTURE_TEARDOWN(dead)
 	mean_set("destroy_fails", "0");
 	mean_set("dereg_fails", "0");
 	mean_set("endless", "0");
+	mean_set("query_hangs", "0");
 	if (self->p.f.fd)
 		t_pair_close(&self->p);
 }
@@ -339,6 +342,95 @@ TEST_F_TIMEOUT(dead, a_removal_waits_once_for_all_adapters_that_are_open, 240)
 		EXPECT_EQ(0, node_await(&node[i].evd, DAT_EV_DISCONNECTED, &eqe));
 		t_close(&node[i].f);
 	}
+	ASSERT_EQ(0, adapter_plug("rxe", 1));
+}
+
+/* A thread that makes one call, which may wait for the device. */
+struct call {
+	pthread_t	thread;
+	int		ret;
+	volatile int	done;
+};
+
+static void *query(void *arg)
+{
+	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct call *c = arg;
+	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+
+	c->ret = t_ioctl(fd, DAT_IOC_ADAPTER, &adapter);
+	close(fd);
+	c->done = 1;
+	return NULL;
+}
+
+static void *open_and_close(void *arg)
+{
+	struct call *c = arg;
+	struct t_file f;
+
+	c->ret = t_open(&f);
+	t_close(&f);
+	c->done = 1;
+	return NULL;
+}
+
+static void *unplug(void *arg)
+{
+	struct call *c = arg;
+
+	c->ret = adapter_plug("rxe", 0);
+	c->done = 1;
+	return NULL;
+}
+
+static int is_done(struct call *c)
+{
+	uint64_t end = now_ms() + T_WAIT_MS;
+
+	while (!c->done && now_ms() < end)
+		usleep(20000);
+	return c->done;
+}
+
+/* Begin a query of the port, which hangs. */
+static int hang_query(struct call *c)
+{
+	uint64_t end = now_ms() + T_WAIT_MS;
+
+	if (mean_set("query_hangs", "1") || pthread_create(&c->thread, NULL, query, c))
+		return -1;
+	while (mean_get("query_hangs") != 2 && now_ms() < end)
+		usleep(20000);
+	return mean_get("query_hangs") == 2 ? 0 : -1;
+}
+
+/* The removal itself ends with the query, because the driver's code must stay until then. */
+TEST_F_TIMEOUT(dead, a_query_that_hangs_holds_up_no_open_and_no_removal, 120)
+{
+	struct call hung = { 0 }, opener = { 0 }, remover = { 0 };
+	struct t_file f;
+	struct t_evd async;
+	struct dat_eqe eqe;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_open(&f));
+	ASSERT_EQ(0, t_evd(&f, DAT_STREAM_ASYNC, 8, &async));
+	EXPECT_EQ(0, hang_query(&hung));
+	EXPECT_EQ(0, pthread_create(&opener.thread, NULL, open_and_close, &opener));
+	EXPECT_EQ(1, is_done(&opener));
+	EXPECT_EQ(0, pthread_create(&remover.thread, NULL, unplug, &remover));
+	EXPECT_EQ(1, t_event(&async, T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_ASYNC_CATASTROPHIC, eqe.type);
+	EXPECT_EQ(0, hung.done);
+	EXPECT_EQ(0, mean_set("query_hangs", "0"));
+	pthread_join(hung.thread, NULL);
+	pthread_join(opener.thread, NULL);
+	pthread_join(remover.thread, NULL);
+	EXPECT_EQ(0, hung.ret);
+	EXPECT_EQ(0, opener.ret);
+	EXPECT_EQ(0, remover.ret);
+	t_close(&f);
 	ASSERT_EQ(0, adapter_plug("rxe", 1));
 }
 

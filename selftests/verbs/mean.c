@@ -118,6 +118,11 @@ static unsigned int dereg_ms;
 module_param(dereg_ms, uint, 0644);
 MODULE_PARM_DESC(dereg_ms, "dereg_mr() of the kernel takes this time");
 
+static int query_hangs;
+module_param(query_hangs, int, 0644);
+MODULE_PARM_DESC(query_hangs,
+		 "1: the next query of a port by a process waits until this is 0; 2: a query waits");
+
 static bool no_ah;
 module_param(no_ah, bool, 0644);
 MODULE_PARM_DESC(no_ah, "create_ah() of the kernel fails, so the CM sends nothing");
@@ -665,6 +670,14 @@ static int mean_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int n, unsig
 
 /* --- devices ------------------------------------------------------------------------- */
 
+static int mean_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
+{
+	if (!(current->flags & PF_KTHREAD) && cmpxchg(&query_hangs, 1, 2) == 1)
+		while (READ_ONCE(query_hangs))
+			msleep(20);
+	return real.query_port(ibdev, port, attr);
+}
+
 static void shrink(int *limit, unsigned int to)
 {
 	if (to && *limit > (int)to)
@@ -703,6 +716,7 @@ static void replace_ops(struct ib_device_ops *ops)
 	ops->dereg_mr = mean_dereg_mr;
 	ops->alloc_mr = mean_alloc_mr;
 	ops->map_mr_sg = mean_map_mr_sg;
+	ops->query_port = mean_query_port;
 }
 
 static int mean_add(struct ib_device *ibdev);
