@@ -57,7 +57,8 @@
  *   psp_lock              mutex; hash table of listeners
  *   share_lock            mutex; names of shared memory
  *   poller->lock          mutex; thread of a poller
- *   pool->lock            mutex, also taken under mmap_lock; memory that the process can map
+ *   pool->lock            mutex, also taken under mmap_lock; memory that the process can map; not
+ *                         held while a chunk is allocated or mapped
  *   ia->lmr_lock          spinlock; table of LMRs
  *   locked_users.xa_lock  spinlock; device queues that users are charged for
  *   other xa_locks        spinlocks of ia->objs, dat_file->bells and kdat_ias

@@ -15,6 +15,7 @@
 #include "kselftest_harness.h"
 #include "dat_test.h"
 #include "clock.h"
+#include "proc.h"
 
 #define EPS		65536
 #define MAX_MAPPINGS	100	/* limit of this test; Linux allows 65,530 */
@@ -109,6 +110,52 @@ TEST_F_TIMEOUT(many, a_file_has_65536_eps, 600)
 	begun = now_ms();
 	EXPECT_EQ(EPS, lines_of(self->f.fd, "ep:\t"));
 	TH_LOG("fdinfo: %ld ms", now_ms() - begun);
+}
+
+#define RINGS		200	/* EVDs whose rings fill some tens of chunks of shared memory */
+#define RING		8192	/* events of such an EVD; a chunk has room for some rings */
+
+static int make_ring(int fd, uint32_t qlen, uint32_t *id)
+{
+	struct dat_evd_create arg = {
+		.size = sizeof(arg), .streams = DAT_STREAM_DTO, .qlen = qlen,
+	};
+	int ret = t_ioctl(fd, DAT_IOC_EVD_CREATE, &arg);
+
+	*id = arg.id;
+	return ret;
+}
+
+static long chunks(FIXTURE_DATA(many) *self)
+{
+	return fdinfo_number(self->f.fd, "status:", "chunks=");
+}
+
+/* The driver finds free memory without a search of all chunks, so it must know where that is. */
+TEST_F_TIMEOUT(many, memory_of_freed_rings_is_used_again, 120)
+{
+	int fd = self->f.fd, i;
+	uint32_t id[RINGS], big;
+	long full;
+
+	for (i = 0; i < RINGS; i++)
+		ASSERT_EQ(0, make_ring(fd, RING, &id[i]));
+	full = chunks(self);
+	ASSERT_LT(20, full);
+	/* Every second: each chunk has room, but not in a row. */
+	for (i = 0; i < RINGS; i += 2)
+		ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, id[i]));
+	EXPECT_EQ(full, chunks(self));
+	ASSERT_EQ(0, make_ring(fd, 4 * RING, &big));
+	EXPECT_EQ(full + 1, chunks(self));
+	for (i = 0; i < RINGS; i += 2)
+		ASSERT_EQ(0, make_ring(fd, RING, &id[i]));
+	/* Some of the small parts of EVDs may lie where a ring was. */
+	EXPECT_GE(full + 2, chunks(self));
+	for (i = 0; i < RINGS; i++)
+		ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, id[i]));
+	ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, big));
+	EXPECT_EQ(0, chunks(self));
 }
 
 #define CONNS		1000

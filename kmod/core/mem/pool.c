@@ -9,7 +9,10 @@
  * mappings.
  */
 #include <linux/bitmap.h>
+#include <linux/find.h>
+#include <linux/kref.h>
 #include <linux/limits.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
@@ -24,11 +27,16 @@
 #define DAT_CHUNK_MAX	SZ_2M
 /* Slices share no cache line, because different CPUs may write to neighboring slices. */
 #define DAT_SLICE_UNIT	64
+/* Most chunks that are searched for a run which they may or may not have. */
+#define DAT_CHUNK_TRIES	4
+
+static_assert(DAT_CHUNK_MAX / DAT_SLICE_UNIT < 1 << DAT_POOL_ROOMS);
 
 /* Pages that a process maps with one mmap() call. */
 struct dat_chunk {
+	struct kref		ref;		/* held by the pool, and during a call of mmap() */
 	struct dat_pool		*pool;
-	struct list_head	node;		/* entry in pool->chunks */
+	struct list_head	node;		/* entry in a list of pool->rooms; empty: no room */
 	u32			id;		/* index in pool->ids */
 	struct dat_region	region;
 	u32			units;		/* size of the chunk in units of DAT_SLICE_UNIT */
@@ -38,9 +46,12 @@ struct dat_chunk {
 
 void dat_pool_init(struct dat_pool *pool, enum dat_map_kind kind)
 {
+	unsigned int i;
+
 	mutex_init(&pool->lock);
 	pool->kind = kind;
-	INIT_LIST_HEAD(&pool->chunks);
+	for (i = 0; i < DAT_POOL_ROOMS; i++)
+		INIT_LIST_HEAD(&pool->rooms[i]);
 	xa_init_flags(&pool->ids, XA_FLAGS_ALLOC1);
 }
 
@@ -66,74 +77,130 @@ static int chunk_alloc_pages(struct dat_chunk *c, size_t size)
 	return -ENOMEM;
 }
 
-/* Returns a new chunk with room for @size bytes, or an ERR_PTR.  pool->lock is held. */
-static struct dat_chunk *chunk_create(struct dat_pool *pool, size_t size)
+static void chunk_release(struct kref *ref)
+{
+	struct dat_chunk *c = container_of(ref, struct dat_chunk, ref);
+
+	kvfree(c->taken);
+	dat_region_free(&c->region);
+	kfree(c);
+}
+
+static void chunk_put(struct dat_chunk *c)
+{
+	kref_put(&c->ref, chunk_release);
+}
+
+/* Returns the length of the longest run of free units. */
+static u32 chunk_longest_run(const struct dat_chunk *c)
+{
+	unsigned long from, to;
+	u32 longest = 0;
+
+	for_each_clear_bitrange(from, to, c->taken, c->units)
+		longest = max_t(u32, longest, to - from);
+	return longest;
+}
+
+/*
+ * Puts a chunk into the list for its longest run, whose length has changed.  A chunk that a single
+ * slice has made larger than DAT_CHUNK_MAX takes no other slice: its bitmap may be long.
+ */
+static void chunk_sort(struct dat_chunk *c)
+{
+	u32 longest = c->units > DAT_CHUNK_MAX / DAT_SLICE_UNIT ? 0 : chunk_longest_run(c);
+
+	lockdep_assert_held(&c->pool->lock);
+	list_del_init(&c->node);
+	if (longest)
+		list_add(&c->node, &c->pool->rooms[ilog2(longest)]);
+}
+
+static void chunk_take(struct dat_chunk *c, unsigned long at, u32 n)
+{
+	bitmap_set(c->taken, at, n);
+	c->free -= n;
+	c->pool->used += (size_t)n * DAT_SLICE_UNIT;
+	chunk_sort(c);
+}
+
+/*
+ * Makes a chunk whose first @n units are taken.  Called without pool->lock, because the allocation
+ * of thousands of pages takes long.  Returns the chunk, or an ERR_PTR.
+ */
+static struct dat_chunk *chunk_create(struct dat_pool *pool, u32 n)
 {
 	struct dat_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
 	size_t grow;
 	int ret;
 
-	lockdep_assert_held(&pool->lock);
+	lockdep_assert_not_held(&pool->lock);
 	if (!c)
 		return ERR_PTR(-ENOMEM);
+	kref_init(&c->ref);
+	INIT_LIST_HEAD(&c->node);
 	c->pool = pool;
-	grow = clamp_t(size_t, pool->bytes, DAT_CHUNK_MIN, DAT_CHUNK_MAX);
-	ret = chunk_alloc_pages(c, max(size, grow));
+	grow = clamp_t(size_t, READ_ONCE(pool->bytes), DAT_CHUNK_MIN, DAT_CHUNK_MAX);
+	ret = chunk_alloc_pages(c, max((size_t)n * DAT_SLICE_UNIT, grow));
 	if (ret)
 		goto err_free;
+	mutex_lock(&pool->lock);
 	/*
 	 * A process may identify its mappings by their offsets, so no mmap() offset is reused soon.
 	 */
 	ret = xa_alloc_cyclic(&pool->ids, &c->id, c, DAT_ID_LIMIT, &pool->next_id,
 			      GFP_KERNEL_ACCOUNT);
-	if (ret < 0)
-		goto err_free_pages;
-	list_add(&c->node, &pool->chunks);
-	pool->bytes += dat_mmap_size(&c->region);
+	if (ret < 0) {
+		mutex_unlock(&pool->lock);
+		goto err_put;
+	}
+	pool->chunks++;
+	WRITE_ONCE(pool->bytes, pool->bytes + dat_mmap_size(&c->region));
+	chunk_take(c, 0, n);
+	mutex_unlock(&pool->lock);
 	return c;
 
-err_free_pages:
-	kvfree(c->taken);
-	dat_region_free(&c->region);
+err_put:
+	chunk_put(c);
+	return ERR_PTR(-ENOMEM);
 err_free:
 	kfree(c);
 	return ERR_PTR(-ENOMEM);
 }
 
-/*
- * Frees a chunk that has no slices.  If a process maps the chunk, the mapping keeps the pages.  The
- * caller holds pool->lock.
- */
-static void chunk_destroy(struct dat_chunk *c)
+/* Searches a list for a chunk that has @n free units in a row.  See pool_take(). */
+static struct dat_chunk *room_take(const struct list_head *room, u32 n, unsigned long *at)
 {
-	lockdep_assert_held(&c->pool->lock);
+	unsigned int tries = DAT_CHUNK_TRIES;
+	struct dat_chunk *c;
 
-	c->pool->bytes -= dat_mmap_size(&c->region);
-	list_del(&c->node);
-	xa_erase(&c->pool->ids, c->id);
-	kvfree(c->taken);
-	dat_region_free(&c->region);
-	kfree(c);
+	list_for_each_entry(c, room, node) {
+		*at = bitmap_find_next_zero_area(c->taken, c->units, 0, n, 0);
+		if (*at < c->units) {
+			chunk_take(c, *at, n);
+			return c;
+		}
+		if (!--tries)
+			break;
+	}
+	return NULL;
 }
 
 /*
- * Returns a chunk that has @n free units in a row, and sets *@at to the first of these units.
- * Makes a new chunk if necessary; may sleep.  The caller holds pool->lock.  Fails with -ENOMEM.
+ * Takes @n free units in a row from a chunk, and sets *@at to the first of these units.  Returns
+ * the chunk, or NULL if a new one is needed.  Each chunk in a list after the first has such a row.
+ * The chunks of the first list may have one, and only a few are searched.
  */
-static struct dat_chunk *pool_find(struct dat_pool *pool, u32 n, unsigned long *at)
+static struct dat_chunk *pool_take(struct dat_pool *pool, u32 n, unsigned long *at)
 {
-	struct dat_chunk *c;
+	struct dat_chunk *c = NULL;
+	unsigned int i;
 
-	lockdep_assert_held(&pool->lock);
-	list_for_each_entry(c, &pool->chunks, node) {
-		if (c->free < n)
-			continue;
-		*at = bitmap_find_next_zero_area(c->taken, c->units, 0, n, 0);
-		if (*at < c->units)
-			return c;
-	}
-	*at = 0;
-	return chunk_create(pool, (size_t)n * DAT_SLICE_UNIT);
+	mutex_lock(&pool->lock);
+	for (i = ilog2(n); !c && i < DAT_POOL_ROOMS; i++)
+		c = room_take(&pool->rooms[i], n, at);
+	mutex_unlock(&pool->lock);
+	return c;
 }
 
 /*
@@ -150,17 +217,13 @@ int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice)
 	if (size > INT_MAX)
 		return -ENOMEM;
 	n = DIV_ROUND_UP(size, DAT_SLICE_UNIT);
-	mutex_lock(&pool->lock);
-	c = pool_find(pool, n, &at);
-	if (IS_ERR(c)) {
-		mutex_unlock(&pool->lock);
-		return PTR_ERR(c);
+	c = pool_take(pool, n, &at);
+	if (!c) {
+		at = 0;
+		c = chunk_create(pool, n);
+		if (IS_ERR(c))
+			return PTR_ERR(c);
 	}
-	bitmap_set(c->taken, at, n);
-	c->free -= n;
-	pool->used += (size_t)n * DAT_SLICE_UNIT;
-	mutex_unlock(&pool->lock);
-
 	slice->chunk = c;
 	slice->start = at * DAT_SLICE_UNIT;
 	slice->size = size;
@@ -176,6 +239,7 @@ void dat_slice_free(struct dat_slice *slice)
 	u32 n = DIV_ROUND_UP(slice->size, DAT_SLICE_UNIT);
 	struct dat_chunk *c = slice->chunk;
 	struct dat_pool *pool;
+	bool empty;
 
 	if (!c)
 		return;
@@ -184,9 +248,19 @@ void dat_slice_free(struct dat_slice *slice)
 	bitmap_clear(c->taken, slice->start / DAT_SLICE_UNIT, n);
 	c->free += n;
 	pool->used -= (size_t)n * DAT_SLICE_UNIT;
-	if (c->free == c->units)
-		chunk_destroy(c);
+	empty = c->free == c->units;
+	if (empty) {
+		list_del(&c->node);
+		xa_erase(&pool->ids, c->id);
+		pool->chunks--;
+		WRITE_ONCE(pool->bytes, pool->bytes - dat_mmap_size(&c->region));
+	} else {
+		chunk_sort(c);
+	}
 	mutex_unlock(&pool->lock);
+	/* If a process maps the chunk, the mapping keeps the pages. */
+	if (empty)
+		chunk_put(c);
 	*slice = (struct dat_slice) {};
 }
 
@@ -208,26 +282,25 @@ u64 dat_slice_map_size(const struct dat_slice *slice)
 int dat_pool_map(struct dat_pool *pool, u32 id, struct vm_area_struct *vma)
 {
 	struct dat_chunk *c;
-	int ret = -ENOENT;
+	int ret;
 
 	mutex_lock(&pool->lock);
 	c = xa_load(&pool->ids, id);
 	if (c)
-		ret = dat_region_map(vma, &c->region);
+		kref_get(&c->ref);
 	mutex_unlock(&pool->lock);
+	if (!c)
+		return -ENOENT;
+	ret = dat_region_map(vma, &c->region);
+	chunk_put(c);
 	return ret;
 }
 
 /* Writes the fields of the pool's line in fdinfo. */
 void dat_pool_show(struct seq_file *m, struct dat_pool *pool)
 {
-	struct dat_chunk *c;
-	u32 chunks = 0;
-
 	mutex_lock(&pool->lock);
-	list_for_each_entry(c, &pool->chunks, node)
-		chunks++;
-	seq_printf(m, "chunks=%u bytes=%zu used=%zu", chunks, pool->bytes, pool->used);
+	seq_printf(m, "chunks=%u bytes=%zu used=%zu", pool->chunks, pool->bytes, pool->used);
 	mutex_unlock(&pool->lock);
 }
 

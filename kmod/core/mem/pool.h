@@ -26,11 +26,16 @@ enum dat_map_kind {
 	/* values 5 to 8 belong to /dev/rsm */
 };
 
+/* Lists of chunks by the binary logarithm of the longest run of free units. */
+#define DAT_POOL_ROOMS	16
+
 /* All chunks of one kind that an IA has. */
 struct dat_pool {
 	struct mutex		lock;		/* lock of all members below, and of the chunks */
 	enum dat_map_kind	kind;		/* constant */
-	struct list_head	chunks;		/* newest chunk first */
+	/* Chunks with room; [i]: the longest run has from 2^i to 2^(i+1) - 1 units. */
+	struct list_head	rooms[DAT_POOL_ROOMS];
+	u32			chunks;		/* number of all chunks */
 	struct xarray		ids;		/* all chunks, by id */
 	u32			next_id;	/* start of the search for a free id */
 	size_t			bytes;		/* total size of all chunks */
