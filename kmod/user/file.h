@@ -24,7 +24,9 @@
  * struct dat_file - open file of /dev/dat
  * @base: common part of the open files of all devices
  * @mn: MMU notifier that reports the end of the address space
- * @end_work: work that destroys the objects after the end of the address space
+ * @begin_work: work that begins the end of the objects after the end of the address space, then
+ *	queues @end_work
+ * @end_work: work that destroys the objects
  * @lock: mutex that protects the setting of @ia and @doorbell, changes of @bells before the IA is
  *	shut down, and the growth of @words
  * @ia: IA of the file; NULL until dat_file_bind() sets @ia once with release semantics
@@ -37,7 +39,8 @@
 struct dat_file {
 	struct dat_devfile	base;
 	struct mmu_notifier	mn;
-	struct delayed_work	end_work;
+	struct delayed_work	begin_work;
+	struct work_struct	end_work;
 	struct mutex		lock;		/* protects ia, bells, words */
 	struct dat_ia		*ia;
 	struct dat_region	doorbell;

@@ -470,15 +470,15 @@ static int work_index(char works[FILES][20], int n, const char *work)
 	return i;
 }
 
-/* Stores the work items of the files that have ended, and returns their number. */
-static int end_works(char works[FILES][20])
+/* Stores the work items of the function @fn, one for each file, and returns their number. */
+static int end_works(const char *fn, char works[FILES][20])
 {
 	FILE *f = fopen(TRACE_DIR "/trace", "r");
 	char line[512], work[20];
 	int n = 0;
 
 	while (f && n < FILES && fgets(line, sizeof(line), f))
-		if (strstr(line, "function file_end_work") && work_of(line, work) &&
+		if (strstr(line, fn) && work_of(line, work) &&
 		    work_index(works, n, work) == n)
 			strcpy(works[n++], work);
 	if (f)
@@ -487,14 +487,14 @@ static int end_works(char works[FILES][20])
 }
 
 /*
- * Returns the largest number of ends that had a place at the same time.  Sets *@done to the number
- * of times that an end has left its place.
+ * Returns the largest number of work items of @fn that had a place at the same time.  Sets *@done
+ * to the number of times that one has left its place.
  */
-static int ends_at_once(int *done)
+static int ends_at_once(const char *fn, int *done)
 {
 	FILE *f = fopen(TRACE_DIR "/trace", "r");
 	char works[FILES][20], line[512], work[20];
-	int n = end_works(works), now = 0, most = 0;
+	int n = end_works(fn, works), now = 0, most = 0;
 
 	*done = 0;
 	while (f && fgets(line, sizeof(line), f)) {
@@ -561,10 +561,15 @@ TEST_F_TIMEOUT(files, few_end_at_the_same_time, 120)
 
 	ASSERT_EQ(0, end_files(self, NULL));
 	EXPECT_GE(before, rdma_count_falls("pd", before));
-	most = ends_at_once(&done);
-	TH_LOG("%d steps, at most %d at once", done, most);
 	/* Each file has a step that begins its end, and one that finds no connection left. */
+	most = ends_at_once("function file_begin_work", &done);
+	TH_LOG("%d first steps, at most %d at once", done, most);
 	EXPECT_LE(2 * FILES, done);
+	EXPECT_LE(1, most);
+	EXPECT_GE(ENDS_AT_ONCE, most);
+	most = ends_at_once("function file_end_work", &done);
+	TH_LOG("%d ends, at most %d at once", done, most);
+	EXPECT_LE(FILES, done);
 	EXPECT_LE(1, most);
 	EXPECT_GE(ENDS_AT_ONCE, most);
 }
@@ -595,7 +600,7 @@ static int steps_before_connections(int *gone)
 	while (f && fgets(line, sizeof(line), f)) {
 		if (strstr(line, "-> DISCONNECTED"))
 			++*gone;
-		else if (!*gone && strstr(line, "execute_end") && strstr(line, "file_end_work"))
+		else if (!*gone && strstr(line, "execute_end") && strstr(line, "file_begin_work"))
 			steps++;
 	}
 	if (f)

@@ -55,6 +55,7 @@ FIXTURE_TEARDOWN(dead)
 	mean_set("destroy_fails", "0");
 	mean_set("dereg_fails", "0");
 	mean_set("endless", "0");
+	mean_set("dereg_hangs", "0");
 	mean_set("query_hangs", "0");
 	if (self->p.f.fd)
 		t_pair_close(&self->p);
@@ -432,6 +433,89 @@ TEST_F_TIMEOUT(dead, a_query_that_hangs_holds_up_no_open_and_no_removal, 120)
 	EXPECT_EQ(0, remover.ret);
 	t_close(&f);
 	ASSERT_EQ(0, adapter_plug("rxe", 1));
+}
+
+/*
+ * Calls @fn in a child, which then ends, while a process of its own keeps its files open until
+ * @stay is closed.  Returns 0 after @fn has returned 0 and the child has ended.
+ */
+static int leave_file(int (*fn)(void), const int stay[2])
+{
+	int status;
+	pid_t pid = fork();
+	char c;
+
+	if (!pid) {
+		if (fn())
+			_exit(1);
+		if (!fork()) {
+			close(stay[1]);
+			read(stay[0], &c, 1);
+			_exit(0);
+		}
+		_exit(0);
+	}
+	return waitpid(pid, &status, 0) == pid && !status ? 0 : -1;
+}
+
+static int open_with_memory(void)
+{
+	struct t_file f;
+	struct t_lmr mem;
+	uint32_t pz;
+
+	return t_open(&f) || t_pz(&f, &pz) || t_lmr(&f, pz, 4096, DAT_PRIV_LOCAL_WRITE, &mem);
+}
+
+static int open_connected(void)
+{
+	struct dat_eqe eqe;
+	struct t_evd evd;
+	struct t_file f;
+	struct t_ep ep;
+	uint32_t pz;
+
+	return t_open(&f) || t_pz(&f, &pz) ||
+	       t_evd(&f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 8, &evd) ||
+	       t_ep(&f, pz, &evd, 0, 1, &ep) || t_connect(&f, &ep, T_QUAL, NULL, 0) ||
+	       !t_event(&evd, T_WAIT_MS, &eqe) || eqe.type != DAT_EV_ESTABLISHED;
+}
+
+static void *accept_one(void *arg)
+{
+	struct t_pair *p = arg;
+	struct dat_eqe eqe;
+
+	if (t_event(&p->cr, T_WAIT_MS, &eqe))
+		t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0);
+	return NULL;
+}
+
+#define HANGING	12	/* more files than end at the same time */
+
+/* The first step of an end is what keeps peers from writing to the memory of a process. */
+TEST_F_TIMEOUT(dead, connections_of_a_process_end_while_ends_of_others_hang, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe = { 0 };
+	pthread_t acceptor;
+	int stay[2], i;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, pipe(stay));
+	ASSERT_EQ(0, mean_set("dereg_hangs", "1"));
+	for (i = 0; i < HANGING; i++)
+		EXPECT_EQ(0, leave_file(open_with_memory, stay));
+	EXPECT_EQ(0, pthread_create(&acceptor, NULL, accept_one, p));
+	EXPECT_EQ(0, leave_file(open_connected, stay));
+	pthread_join(acceptor, NULL);
+	EXPECT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_ESTABLISHED, eqe.type);
+	EXPECT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_NE(DAT_EV_ESTABLISHED, eqe.type);
+	EXPECT_EQ(0, mean_set("dereg_hangs", "0"));
+	close(stay[1]);
 }
 
 /* Nothing would be flushed in another state, so the teardown does not wait. */

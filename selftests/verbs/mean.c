@@ -118,6 +118,10 @@ static unsigned int dereg_ms;
 module_param(dereg_ms, uint, 0644);
 MODULE_PARM_DESC(dereg_ms, "dereg_mr() of the kernel takes this time");
 
+static bool dereg_hangs;
+module_param(dereg_hangs, bool, 0644);
+MODULE_PARM_DESC(dereg_hangs, "dereg_mr() of the kernel waits until this is 0");
+
 static int query_hangs;
 module_param(query_hangs, int, 0644);
 MODULE_PARM_DESC(query_hangs,
@@ -628,6 +632,8 @@ static struct ib_mr *mean_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u
 
 static int mean_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 {
+	while (READ_ONCE(dereg_hangs) && !mr->pd->uobject)
+		msleep(20);
 	if (READ_ONCE(dereg_fails) && !mr->pd->uobject) {
 		hit();
 		return -ETIMEDOUT;
