@@ -59,7 +59,7 @@
  *   poller->lock          mutex; thread of a poller
  *   pool->lock            mutex, also taken under mmap_lock; memory that the process can map; not
  *                         held while a chunk is allocated or mapped
- *   ia->lmr_lock          spinlock; table of LMRs
+ *   ia->lmr_lock          mutex; table of LMRs
  *   locked_users.xa_lock  spinlock; device queues that users are charged for
  *   other xa_locks        spinlocks of ia->objs, dat_file->bells and kdat_ias
  *   upcall_cpu.lock       spinlock of the kernel face; queued runners of a CPU
@@ -175,7 +175,7 @@ struct dat_ia {
 	atomic_t		id_rounds;	/* number of wraps of @next_id */
 	const struct dat_face	*face;		/* face that has opened the IA; constant */
 	bool			silent;		/* the consumer allows silent requests; constant */
-	spinlock_t		lmr_lock;	/* lock for changes of @lmrs */
+	struct mutex		lmr_lock;	/* lock for changes of @lmrs */
 	struct ida		lmr_ids;	/* LMR indices: the low bits of an lmr_context */
 	struct dat_lmr_table __rcu *lmrs;	/* LMRs by index; NULL before the first LMR */
 	atomic_t		lmr_gen;	/* generation of the newest lmr_context */

@@ -33,8 +33,9 @@ static bool lmr_table_has(struct dat_ia *ia, u32 index)
 }
 
 /*
- * Grows ia->lmrs until the table has an entry for @index.  The table never shrinks.  The new table
- * is allocated before lmr_lock is taken, because the allocation may sleep.
+ * Grows ia->lmrs until the table has an entry for @index.  The table never shrinks.  It may have
+ * 8 MiB, so the lock under which it is copied is a mutex.  The new table is allocated before, so
+ * that a call which needs the lock only for an entry does not wait for the allocation.
  */
 static int lmr_table_grow(struct dat_ia *ia, u32 index)
 {
@@ -45,7 +46,7 @@ static int lmr_table_grow(struct dat_ia *ia, u32 index)
 	if (!table)
 		return -ENOMEM;
 	table->size = size;
-	spin_lock(&ia->lmr_lock);
+	mutex_lock(&ia->lmr_lock);
 	old = lmr_table(ia);
 	if (lmr_table_has(ia, index)) {
 		/* Another thread has grown the table meanwhile. */
@@ -55,7 +56,7 @@ static int lmr_table_grow(struct dat_ia *ia, u32 index)
 			memcpy(table->lmr, old->lmr, old->size * sizeof(old->lmr[0]));
 		rcu_assign_pointer(ia->lmrs, table);
 	}
-	spin_unlock(&ia->lmr_lock);
+	mutex_unlock(&ia->lmr_lock);
 	if (old)
 		kvfree_rcu(old, rcu);
 	return 0;
@@ -63,7 +64,7 @@ static int lmr_table_grow(struct dat_ia *ia, u32 index)
 
 void dat_lmr_init_ia(struct dat_ia *ia)
 {
-	spin_lock_init(&ia->lmr_lock);
+	mutex_init(&ia->lmr_lock);
 	ida_init(&ia->lmr_ids);
 }
 
@@ -83,18 +84,18 @@ static int lmr_alloc_index(struct dat_lmr *lmr)
 	index = ida_alloc_range(&ia->lmr_ids, 1, DAT_LMR_INDEX_MASK, GFP_KERNEL_ACCOUNT);
 	if (index < 0)
 		return -ENOMEM;
-	spin_lock(&ia->lmr_lock);
+	mutex_lock(&ia->lmr_lock);
 	room = lmr_table_has(ia, index);
-	spin_unlock(&ia->lmr_lock);
+	mutex_unlock(&ia->lmr_lock);
 	if (!room)
 		ret = lmr_table_grow(ia, index);
 	if (ret) {
 		ida_free(&ia->lmr_ids, index);
 		return ret;
 	}
-	spin_lock(&ia->lmr_lock);
+	mutex_lock(&ia->lmr_lock);
 	rcu_assign_pointer(lmr_table(ia)->lmr[index], lmr);
-	spin_unlock(&ia->lmr_lock);
+	mutex_unlock(&ia->lmr_lock);
 	lmr->index = index;
 	return 0;
 }
@@ -105,9 +106,9 @@ static void lmr_free_index(struct dat_lmr *lmr)
 
 	if (!lmr->index)
 		return;
-	spin_lock(&ia->lmr_lock);
+	mutex_lock(&ia->lmr_lock);
 	RCU_INIT_POINTER(lmr_table(ia)->lmr[lmr->index], NULL);
-	spin_unlock(&ia->lmr_lock);
+	mutex_unlock(&ia->lmr_lock);
 	ida_free(&ia->lmr_ids, lmr->index);
 	lmr->index = 0;
 }
