@@ -59,6 +59,8 @@ static void window_alloc(struct rsm_import *imp)
 	struct rsm_ctx *ctx = imp->obj.ctx;
 	u64 pages = imp->length >> PAGE_SHIFT;
 
+	/* A process can make the search long, by windows that it maps and no longer imports. */
+	lockdep_assert_not_held(&ctx->node->lock);
 	mutex_lock(&ctx->windows_lock);
 	imp->window = window_gap(ctx, max(ctx->next_window, WINDOWS_BEGIN), pages);
 	if (!imp->window)
@@ -118,10 +120,11 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 		exp->shared = true;
 		imp->rebinds = exp->rebinds;
 		list_add_tail(&imp->node, &exp->imports);
-		/* Allocate the window last, because another thread may map a window at once. */
-		window_alloc(imp);
 	}
 	mutex_unlock(&node->lock);
+	/* Allocate the window last, because another thread may map a window at once. */
+	if (!ret)
+		window_alloc(imp);
 	return ret;
 }
 

@@ -37,7 +37,8 @@
  *                         memory is accessed, windows are zapped, or memory is reclaimed
  *   import->map_lock      mutex, inside mmap_lock, never inside node->lock: pages that the window
  *                         shows; never held while user memory is accessed or memory is reclaimed
- *   ctx->windows_lock     mutex, inside node->lock and import->map_lock: offsets of windows
+ *   ctx->windows_lock     mutex, inside import->map_lock, never inside node->lock: offsets of
+ *                         windows
  *   ctx->rings_lock       mutex, inside conn->ring_lock, outside ring->lock: rings that the poller
  *                         polls; a holder of rings_lock never waits for a peer or a process
  *   obj->lock             spinlock: events, slot and flags of an object
