@@ -247,18 +247,30 @@ static u32 rq_entries(const struct dat_ep_attr *attr, const struct dat_srq *srq)
 	return srq ? 0 : roundup_pow_of_two(max(attr->max_recv, 1U));
 }
 
+static struct dat_epsize ring_size(const struct dat_ep_attr *attr, const struct dat_srq *srq)
+{
+	return (struct dat_epsize) {
+		.sq_entries	= sq_entries(attr),
+		.sq_sge		= attr->max_request_iov,
+		.rq_entries	= rq_entries(attr, srq),
+		.rq_sge		= attr->max_recv_iov,
+	};
+}
+
 static int ring_alloc(struct dat_ia *ia, struct dat_epring *ring, const struct dat_ep_attr *attr,
 		      const struct dat_srq *srq)
 {
-	return dat_epring_alloc(ia, ring, sq_entries(attr), attr->max_request_iov,
-				rq_entries(attr, srq), attr->max_recv_iov);
+	const struct dat_epsize size = ring_size(attr, srq);
+
+	return dat_epring_alloc(ia, ring, &size);
 }
 
 static bool ring_fits(const struct dat_epring *ring, const struct dat_ep_attr *attr,
 		      const struct dat_srq *srq)
 {
-	return dat_epring_fits(ring, sq_entries(attr), attr->max_request_iov,
-			       rq_entries(attr, srq), attr->max_recv_iov);
+	const struct dat_epsize size = ring_size(attr, srq);
+
+	return dat_epring_fits(ring, &size);
 }
 
 static int ep_alloc_queues(struct dat_ep *ep)

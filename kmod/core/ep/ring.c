@@ -20,28 +20,26 @@ static u32 stride_shift(size_t header, u32 sges)
 }
 
 /* Sets the offsets and strides of a ring.  Returns the size of the memory for r->submit. */
-static size_t epring_layout(struct dat_epring *r, u32 sq_entries, u32 sq_sge,
-			    u32 rq_entries, u32 rq_sge)
+static size_t epring_layout(struct dat_epring *r, const struct dat_epsize *size)
 {
-	size_t size = sizeof(struct dat_submit);
+	size_t end = sizeof(struct dat_submit);
 
-	r->sq_shift = stride_shift(sizeof(struct dat_sqe), sq_sge);
-	r->rq_shift = stride_shift(sizeof(struct dat_rqe), rq_sge);
-	r->sq_offset = size;
-	size += (size_t)sq_entries << r->sq_shift;
-	r->rq_offset = size;
-	return size + ((size_t)rq_entries << r->rq_shift);
+	r->sq_shift = stride_shift(sizeof(struct dat_sqe), size->sq_sge);
+	r->rq_shift = stride_shift(sizeof(struct dat_rqe), size->rq_sge);
+	r->sq_offset = end;
+	end += (size_t)size->sq_entries << r->sq_shift;
+	r->rq_offset = end;
+	return end + ((size_t)size->rq_entries << r->rq_shift);
 }
 
-/* Allocates the queues, but not r->status.  The lengths are powers of two, or 0.  May sleep. */
-int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u32 sq_sge,
-		     u32 rq_entries, u32 rq_sge)
+/* Allocates the queues, but not r->status.  May sleep. */
+int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, const struct dat_epsize *size)
 {
-	size_t size = epring_layout(r, sq_entries, sq_sge, rq_entries, rq_sge);
+	size_t bytes = epring_layout(r, size);
 	struct dat_submit *submit;
 	int ret;
 
-	ret = dat_slice_alloc(&ia->submit_pool, size, &r->submit);
+	ret = dat_slice_alloc(&ia->submit_pool, bytes, &r->submit);
 	if (ret)
 		return ret;
 	submit = r->submit.va;
@@ -68,14 +66,13 @@ int dat_epring_alloc_status(struct dat_ia *ia, struct dat_epring *r)
 	return 0;
 }
 
-/* Returns true if @r has the layout that dat_epring_alloc() makes for these arguments. */
-bool dat_epring_fits(const struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
-		     u32 rq_sge)
+/* Returns true if @r is a ring that dat_epring_alloc() has made for @size. */
+bool dat_epring_fits(const struct dat_epring *r, const struct dat_epsize *size)
 {
 	struct dat_epring want;
-	size_t size = epring_layout(&want, sq_entries, sq_sge, rq_entries, rq_sge);
+	size_t bytes = epring_layout(&want, size);
 
-	return r->submit.chunk && r->submit.size == size &&
+	return r->submit.chunk && r->submit.size == bytes &&
 	       r->sq_shift == want.sq_shift && r->rq_shift == want.rq_shift &&
 	       r->rq_offset == want.rq_offset;
 }

@@ -26,6 +26,14 @@ struct dat_epring {
 	u32			start;		/* initial index of both queues */
 };
 
+/* Sizes of the queues of an EP or SRQ. */
+struct dat_epsize {
+	u32			sq_entries;	/* a power of two, or 0 */
+	u32			sq_sge;		/* segments of an SQE */
+	u32			rq_entries;	/* a power of two, or 0 */
+	u32			rq_sge;		/* segments of an RQE */
+};
+
 /* Replacement of the ring of an EP or SRQ. */
 struct dat_epmove {
 	struct dat_epring	*ring;
@@ -47,11 +55,9 @@ struct dat_subring {
 	u32			max_sge;	/* largest number of segments of an entry */
 };
 
-int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, u32 sq_entries, u32 sq_sge,
-		     u32 rq_entries, u32 rq_sge);
+int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, const struct dat_epsize *size);
 int dat_epring_alloc_status(struct dat_ia *ia, struct dat_epring *r);
-bool dat_epring_fits(const struct dat_epring *r, u32 sq_entries, u32 sq_sge, u32 rq_entries,
-		     u32 rq_sge);
+bool dat_epring_fits(const struct dat_epring *r, const struct dat_epsize *size);
 void dat_epring_free(struct dat_epring *r);
 void dat_epring_bind(struct dat_epring *r, struct dat_queue *sq, struct dat_queue *rq);
 int dat_epring_begin_move(struct dat_epmove *m);

@@ -87,6 +87,11 @@ static int srq_alloc_slots(struct dat_srq *srq, u32 window)
 	return 0;
 }
 
+static struct dat_epsize srq_ring_size(u32 entries, u32 max_iov)
+{
+	return (struct dat_epsize) { .sq_sge = 1, .rq_entries = entries, .rq_sge = max_iov };
+}
+
 /*
  * Makes a shared receive queue; dat_srq_fits() has accepted the sizes.  @user_data: value of
  * dat_eqe.owner in async events about the SRQ.  May sleep.  Returns the SRQ with a reference.
@@ -97,6 +102,7 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 			       u64 user_data)
 {
 	u32 entries = roundup_pow_of_two(max_recv);
+	const struct dat_epsize size = srq_ring_size(entries, max_iov);
 	struct dat_srq *srq;
 	int ret;
 
@@ -110,7 +116,7 @@ struct dat_srq *dat_srq_create(struct dat_pz *pz, u32 max_recv, u32 max_iov,
 	if (ret)
 		goto err_abort;
 	srq->pz = pz;
-	ret = dat_epring_alloc(pz->obj.ia, &srq->ring, 0, 1, entries, max_iov);
+	ret = dat_epring_alloc(pz->obj.ia, &srq->ring, &size);
 	if (!ret)
 		ret = dat_epring_alloc_status(pz->obj.ia, &srq->ring);
 	if (ret)
@@ -440,12 +446,13 @@ void dat_srq_set_lw(struct dat_srq *srq, u32 low_watermark)
 
 static int srq_use_ring(struct dat_srq *srq, struct dat_epring *ring, u32 entries)
 {
+	const struct dat_epsize size = srq_ring_size(entries, srq->max_iov);
 	struct dat_epmove m = {
 		.ring = &srq->ring, .next = ring, .rq = &srq->q, .rq_entries = entries,
 	};
 	int ret;
 
-	if (!dat_epring_fits(ring, 0, 1, entries, srq->max_iov))
+	if (!dat_epring_fits(ring, &size))
 		return -EINVAL;
 	spin_lock_bh(&srq->lock);
 	ret = dat_epring_begin_move(&m);
@@ -489,11 +496,12 @@ static int srq_step(struct dat_srq *srq, struct dat_epring *ring, u32 entries,
 int dat_srq_resize(struct dat_srq *srq, u32 max_recv, struct dat_step *step)
 {
 	u32 entries = roundup_pow_of_two(max_recv);
+	const struct dat_epsize size = srq_ring_size(entries, srq->max_iov);
 	struct dat_epring ring = {};
 	int ret = 0;
 
 	if (dat_step_makes(step))
-		ret = dat_epring_alloc(srq->obj.ia, &ring, 0, 1, entries, srq->max_iov);
+		ret = dat_epring_alloc(srq->obj.ia, &ring, &size);
 	if (ret)
 		return ret;
 	mutex_lock(&srq->obj.ia->resize_lock);
