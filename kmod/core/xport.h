@@ -85,6 +85,7 @@ struct dat_limits {
 	u32	recv_sge;
 	u32	read_sge;	/* segments of an RDMA read */
 	u32	srq_sge;
+	u32	max_inline;	/* bytes of inline data of a request; at most DAT_MAX_INLINE */
 	u32	read_in;	/* the peer's RDMA reads in flight; at most U8_MAX */
 	u32	read_out;	/* own RDMA reads in flight; at most U8_MAX */
 	u32	fast_reg_pages;	/* pages that a work request can register; 0: not supported */

@@ -147,6 +147,7 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 	arg->ops = GENMASK_ULL(DAT_OP_LAST - 1, DAT_OP_SEND);
 	arg->sqe_flags = DAT_SQE_FLAGS_ALL;
 	arg->caps = limits->caps;
+	arg->max_inline = limits->max_inline;
 	arg->num_comp_vectors = 1;
 }
 

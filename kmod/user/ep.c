@@ -37,7 +37,7 @@ static int ep_get_parents(struct dat_ia *ia, const struct dat_ep_create *arg,
 	return -ENOENT;
 }
 
-static struct dat_ep_attr ep_attr(const struct dat_ep_create *arg)
+static struct dat_ep_attr ep_attr(const struct dat_ia *ia, const struct dat_ep_create *arg)
 {
 	return (struct dat_ep_attr) {
 		.max_recv		= arg->max_recv,
@@ -48,14 +48,16 @@ static struct dat_ep_attr ep_attr(const struct dat_ep_create *arg)
 		.read_out		= arg->read_out,
 		.recv_flags		= arg->recv_flags,
 		.request_flags		= arg->request_flags,
+		.max_inline		= min(arg->max_inline, ia->dev->limits.max_inline),
 	};
 }
 
 static int ep_check(const struct dat_ia *ia, const struct dat_ep_create *arg)
 {
-	const struct dat_ep_attr attr = ep_attr(arg);
+	const struct dat_ep_attr attr = ep_attr(ia, arg);
 
-	if (arg->rsvd || (arg->recv_flags | arg->request_flags) & ~DAT_EP_FLAGS_ALL)
+	if (arg->rsvd || arg->rsvd2 ||
+	    (arg->recv_flags | arg->request_flags) & ~DAT_EP_FLAGS_ALL)
 		return -EOPNOTSUPP;
 	if ((arg->srq && arg->max_recv) || !dat_ep_attr_fits(ia, &attr))
 		return -EINVAL;
@@ -74,7 +76,7 @@ static u32 ep_srq_id(struct dat_ep *ep)
 
 static struct dat_ep *ep_make(struct dat_ia *ia, const struct dat_ep_create *arg)
 {
-	const struct dat_ep_attr attr = ep_attr(arg);
+	const struct dat_ep_attr attr = ep_attr(ia, arg);
 	struct dat_ep_parents parents;
 	struct dat_ep *ep;
 	int ret;
@@ -103,6 +105,7 @@ static void ep_fill(struct dat_ep_create *arg, struct dat_ep *ep)
 	arg->sq_shift = ep->ring.sq_shift;
 	arg->rq_offset = ep->ring.rq_offset;
 	arg->rq_shift = ep->ring.rq_shift;
+	arg->max_inline = ep->ring.max_inline;
 	mutex_unlock(&ia->resize_lock);
 }
 
@@ -146,6 +149,8 @@ static void ep_modify_to_create(const struct dat_ep_modify *arg, u32 srq,
 		.read_out		= arg->read_out,
 		.recv_flags		= arg->recv_flags,
 		.request_flags		= arg->request_flags,
+		.max_inline		= arg->max_inline,
+		.rsvd2			= arg->rsvd,
 	};
 }
 
@@ -167,6 +172,7 @@ static void ep_modify_fill(struct dat_ep_modify *arg, struct dat_ep *ep,
 		arg->sq_shift = ring->sq_shift;
 		arg->rq_offset = ring->rq_offset;
 		arg->rq_shift = ring->rq_shift;
+		arg->max_inline = ring->max_inline;
 	}
 	mutex_unlock(&ia->resize_lock);
 }
@@ -183,7 +189,7 @@ static int ep_modify(struct dat_ia *ia, struct dat_ep *ep, const struct dat_ep_c
 		ret = ep_get_parents(ia, arg, &parents);
 	if (ret)
 		return ret;
-	attr = ep_attr(arg);
+	attr = ep_attr(ia, arg);
 	ret = dat_ep_modify(ep, &parents, &attr, step);
 	dat_ep_put_parents(&parents);
 	return ret;

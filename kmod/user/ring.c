@@ -69,6 +69,23 @@ static void ring_copy_sge(struct dat_wr *wr, const void *from)
 	barrier();
 }
 
+/*
+ * Copies the inline data of an entry.  wr->inline_len and the other members of @wr are private
+ * copies.  Fails with -EBADMSG if the entry may not have that many bytes.
+ */
+static int ring_copy_inline(const struct dat_queue *q, struct dat_wr *wr, const void *from)
+{
+	u8 *to;
+
+	if (wr->inline_len > q->ring.max_inline || wr->num_sge ||
+	    (wr->op != DAT_OP_SEND && wr->op != DAT_OP_RDMA_WRITE))
+		return -EBADMSG;
+	to = q->ring.inline_data[q->head % DAT_BATCH];
+	memcpy(to, from, wr->inline_len);
+	wr->inline_data = to;
+	return 0;
+}
+
 static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 {
 	const struct dat_sqe *entry = ring_entry(q);
@@ -87,10 +104,13 @@ static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	wr->num_sge = sqe.num_sge;
 	wr->rkey = sqe.rkey;
 	wr->raddr = sqe.raddr;
-	if (sqe.num_sge > q->ring.max_sge || sqe.imm || sqe.inline_len || sqe.rsvd ||
-	    sqe.flags & ~DAT_SQE_FLAGS_ALL ||
+	wr->inline_len = sqe.inline_len;
+	if (sqe.num_sge > q->ring.max_sge || sqe.imm || sqe.inline_len > DAT_MAX_INLINE ||
+	    sqe.rsvd || sqe.flags & ~DAT_SQE_FLAGS_ALL ||
 	    sqe.opcode == DAT_OP_INVALID || sqe.opcode >= DAT_OP_LAST)
 		return -EBADMSG;
+	if (sqe.inline_len)
+		return ring_copy_inline(q, wr, entry + 1) ?: ret;
 	ring_copy_sge(wr, entry + 1);
 	return ret;
 }

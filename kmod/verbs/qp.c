@@ -127,6 +127,7 @@ static int create_qp(struct verbs_conn *vc, u32 sq, u32 recvs)
 		.cap.max_recv_wr	= recvs,
 		.cap.max_send_sge	= ep->attr.max_request_iov,
 		.cap.max_recv_sge	= ep->srq ? 0 : ep->attr.max_recv_iov,
+		.cap.max_inline_data	= ep->attr.max_inline,
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
 		.qp_type	= IB_QPT_RC,
 	};
@@ -135,6 +136,11 @@ static int create_qp(struct verbs_conn *vc, u32 sq, u32 recvs)
 	ret = rdma_create_qp(vc->id, to_verbs_pz(ep->pz)->pd, &init);
 	if (ret)
 		return ret;
+	/* The entries of the ring may have that much, so the connection cannot do with less. */
+	if (init.cap.max_inline_data < ep->attr.max_inline) {
+		rdma_destroy_qp(vc->id);
+		return -EOPNOTSUPP;
+	}
 	vc->qp = vc->id->qp;
 	/* A peer that finds no receive retries after 0.64 ms, not after rdma_cm's 655 ms. */
 	rdma_set_min_rnr_timer(vc->id, IB_RNR_TIMER_000_64);

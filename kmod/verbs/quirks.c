@@ -6,6 +6,7 @@
  */
 #include <linux/moduleparam.h>
 #include <linux/sizes.h>
+#include <rdma/siw-abi.h>
 
 #include "compat.h"
 #include "core/xport.h"
@@ -21,6 +22,8 @@ struct verbs_driver {
 	enum rdma_driver_id	id;
 	enum verbs_reg		reg;
 	unsigned long		quirks;		/* enum dat_quirk bits */
+	/* Largest inline data of a kernel consumer's post; 0: ignores IB_SEND_INLINE, or unread. */
+	u32			max_inline;
 };
 
 /* Drivers that register user memory in a faster way than unknown_driver, or that have quirks. */
@@ -29,14 +32,15 @@ static const struct verbs_driver drivers[] = {
 				RXE_QUIRKS_BEFORE_6_12 | RXE_QUIRKS_BEFORE_6_3 |
 				RXE_QUIRKS_AFTER_6_1 |
 				DAT_QUIRK_LONG_IS_QP_OP | DAT_QUIRK_REG_PAGES |
-				DAT_QUIRK_OPEN_INVALIDATE },
+				DAT_QUIRK_OPEN_INVALIDATE,	DAT_MAX_INLINE },
 	{ RDMA_DRIVER_SIW,	VERBS_REG_DIRECT,
 				DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_UNORDERED |
 				DAT_QUIRK_REJECT_IS_RESET | DAT_QUIRK_NO_SOLICITED |
-				DAT_QUIRK_NO_INVALIDATE },
+				DAT_QUIRK_NO_INVALIDATE,	SIW_MAX_INLINE },
 	{ RDMA_DRIVER_MLX4,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
 	{ RDMA_DRIVER_MLX5,	VERBS_REG_DIRECT,
-				DAT_QUIRK_REG_PAGES | DAT_QUIRK_RELAXED },
+				DAT_QUIRK_REG_PAGES | DAT_QUIRK_RELAXED,
+								DAT_MAX_INLINE },
 	{ RDMA_DRIVER_CXGB4,	VERBS_REG_DIRECT,
 				DAT_QUIRK_REG_PAGES | DAT_QUIRK_FLUSH_ALL |
 				CXGB4_QUIRKS_BEFORE_6_12 },
@@ -132,6 +136,7 @@ void verbs_driver_set(struct verbs_dev *vdev, struct dat_dev *dev)
 	vdev->known = driver != &unknown_driver;
 	dev->quirks = driver->quirks;
 	limits->caps = relaxed_caps(vdev, driver);
+	limits->max_inline = min_t(u32, driver->max_inline, DAT_MAX_INLINE);
 	/*
 	 * No driver changes the access flags of an iWARP connection: siw and erdma ignore the
 	 * flags, irdma only adds flags, cxgb4 refuses, and qedr does not tell its firmware.

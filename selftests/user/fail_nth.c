@@ -377,6 +377,7 @@ static int call_EP_CREATE(struct world *w)
 {
 	struct dat_ep_create arg = {
 		.pz = w->p.pz, .max_recv = 64, .max_request = 64, .recv_evd = w->p.evd[0].id,
+		.max_inline = 64,
 	};
 	int ret = CALL(&w->p.f, EP_CREATE, arg);
 
@@ -388,7 +389,7 @@ static int call_EP_MODIFY(struct world *w)
 {
 	struct dat_ep_modify arg = {
 		.id = w->id, .pz = w->p.pz, .max_recv = 200, .max_request = 300,
-		.request_evd = w->p.evd[1].id,
+		.request_evd = w->p.evd[1].id, .max_inline = 32,
 	};
 
 	return CALL(&w->p.f, EP_MODIFY, arg);

@@ -81,6 +81,10 @@ static unsigned int qp_depth;
 module_param(qp_depth, uint, 0644);
 MODULE_PARM_DESC(qp_depth, "create_qp() fails for a longer send queue, whatever the limits say");
 
+static bool no_inline;
+module_param(no_inline, bool, 0644);
+MODULE_PARM_DESC(no_inline, "create_qp() grants no inline data");
+
 static int notify_ms = -1;
 module_param(notify_ms, int, 0644);
 MODULE_PARM_DESC(notify_ms,
@@ -488,6 +492,10 @@ static int mean_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct
 	ret = real.create_qp(qp, attr, udata);
 	if (ret || !kernel)
 		return ret;
+	if (READ_ONCE(no_inline) && attr->cap.max_inline_data) {
+		attr->cap.max_inline_data = 0;
+		hit();
+	}
 	ret = qp_track(qp);
 	if (ret)
 		real.destroy_qp(qp, NULL);

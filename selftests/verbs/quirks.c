@@ -130,6 +130,114 @@ TEST_F_TIMEOUT(quirks, a_queue_pair_is_as_long_as_the_device_makes_it, 120)
 	EXPECT_EQ(0, passes(&self->p, self->mem));
 }
 
+/* --- inline data ------------------------------------------------------------------ */
+
+FIXTURE(inline) {
+	struct t_pair p;
+	struct t_ep ep[2];
+};
+
+/* @max: bytes of inline data of the driver that the device claims to have */
+FIXTURE_VARIANT(inline) {
+	const char *params;
+	uint32_t max;
+};
+
+FIXTURE_VARIANT_ADD(inline, rxe) {
+	.params = "", .max = DAT_MAX_INLINE,
+};
+
+FIXTURE_VARIANT_ADD(inline, mlx5) {
+	.params = "driver=mlx5", .max = DAT_MAX_INLINE,
+};
+
+FIXTURE_VARIANT_ADD(inline, bnxt_re) {
+	.params = "driver=bnxt_re",
+};
+
+FIXTURE_VARIANT_ADD(inline, unknown) {
+	.params = "driver=unknown user_mr=2",
+};
+
+FIXTURE_SETUP(inline)
+{
+	MEAN(variant->params);
+	ASSERT_EQ(0, t_pair_open(&self->p));
+	self->ep[0] = self->p.ep[0];
+}
+
+FIXTURE_TEARDOWN(inline)
+{
+	if (!mean_missing())
+		t_pair_close(&self->p);
+}
+
+/* Makes the EP that sends.  Returns the granted number of bytes of inline data. */
+static int inline_ep(FIXTURE_DATA(inline) *self)
+{
+	const uint32_t evd = self->p.evd[1].id;
+	struct dat_ep_create arg = {
+		.pz = self->p.pz, .recv_evd = evd, .request_evd = evd, .connect_evd = evd,
+		.max_recv = T_QUEUE, .max_request = T_QUEUE, .max_recv_iov = 4,
+		.max_request_iov = 4, .read_in = 4, .read_out = 4, .max_inline = ~0U,
+	};
+	int ret = t_any_ep(&self->p.f, &arg, &self->ep[1]);
+
+	return ret ? ret : (int)arg.max_inline;
+}
+
+/* Sends @len bytes of inline data, and returns 0 if they arrive. */
+static int inline_passes(FIXTURE_DATA(inline) *self, uint16_t len)
+{
+	struct t_pair *p = &self->p;
+	struct dat_sqe *sqe = t_sqe(&self->ep[1].sq);
+	struct dat_eqe eqe;
+	int i;
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->inline_len = len;
+	memset(sqe + 1, 0x5a, len);
+	memset(p->mem.va, 0, len);
+	if (t_recv(&self->ep[0].rq, 1, (uintptr_t)p->mem.va, p->mem.lkey, MSG) ||
+	    t_push(&self->ep[1].sq))
+		return -EIO;
+	for (i = 0; i < 2; i++) {
+		if (!t_event(&p->evd[i], T_WAIT_MS, &eqe))
+			return -ETIMEDOUT;
+		if (eqe.type != DAT_EV_DTO || eqe.status || eqe.len != len)
+			return -EIO;
+	}
+	for (i = 0; i < len; i++)
+		if (p->mem.va[i] != 0x5a)
+			return -EILSEQ;
+	return 0;
+}
+
+/* Drivers that were not read for this may ignore the flag in the post, and send other memory. */
+TEST_F_TIMEOUT(inline, data_are_only_for_drivers_that_were_read, 120)
+{
+	if (mean_missing())
+		SKIP(return, mean_missing());
+	EXPECT_EQ(variant->max, self->p.f.info.max_inline);
+	ASSERT_EQ(variant->max, inline_ep(self));
+	ASSERT_EQ(0, t_connect_eps(&self->p, self->ep, self->p.evd));
+	if (variant->max)
+		EXPECT_EQ(0, inline_passes(self, DAT_MAX_INLINE));
+}
+
+/* A program may write such entries, so a queue pair that cannot send them is none for it. */
+TEST_F_TIMEOUT(inline, a_queue_pair_that_has_none_is_not_used, 120)
+{
+	if (mean_missing() || !variant->max)
+		SKIP(return, mean_missing() ?: "this driver is asked for none");
+	ASSERT_EQ(0, mean_set("no_inline", "1"));
+	ASSERT_EQ(variant->max, inline_ep(self));
+	EXPECT_NE(0, t_connect_eps(&self->p, self->ep, self->p.evd));
+	EXPECT_LT(0, mean_hits());
+	ASSERT_EQ(0, mean_set("no_inline", "0"));
+	ASSERT_EQ(0, t_pair_connect(&self->p));
+}
+
 /* Access flag of verbs, as in rdma/ib_user_ioctl_verbs.h: IB_UVERBS_ACCESS_RELAXED_ORDERING. */
 #define RELAXED_ORDERING	(1 << 20)
 

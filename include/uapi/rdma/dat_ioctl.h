@@ -185,6 +185,8 @@ struct dat_abi {
  * requests with DAT_SQE_SUPPRESS that have completed, until DAT_KICK_REPORT or a later completion.
  */
 #define DAT_FEATURE_SILENT	0x2ULL
+/* struct dat_ep_create and struct dat_ep_modify have the field @max_inline. */
+#define DAT_FEATURE_INLINE	0x4ULL
 
 /**
  * struct dat_adapter - find the next adapter that the caller may open
@@ -914,6 +916,11 @@ struct dat_srq_set_lw {
  * @sq_shift: out: log2 of the distance of two SQEs in bytes
  * @rq_offset: out: offset of the RQEs from struct dat_submit
  * @rq_shift: out: log2 of the distance of two RQEs in bytes
+ * @max_inline: maximum number of bytes of inline data of a request, or 0; out: number that the
+ *	kernel allows, which is not larger, and 0 if the adapter has no inline data
+ * @rsvd2: 0
+ *
+ * Version 1 ends with @rq_shift.
  */
 struct dat_ep_create {
 	__u32 size;
@@ -941,6 +948,8 @@ struct dat_ep_create {
 	__u32 sq_shift;
 	__u32 rq_offset;
 	__u32 rq_shift;
+	__u32 max_inline;
+	__u32 rsvd2;
 };
 
 #define DAT_IOC_EP_CREATE	DAT_IOC(EP_CREATE)
@@ -968,10 +977,12 @@ struct dat_ep_create {
  * @rq_shift: out: log2 of the distance of two RQEs in bytes
  * @step: enum dat_ring_step
  * @generation: see struct dat_evd_resize
+ * @max_inline: as in struct dat_ep_create
+ * @rsvd: 0
  *
  * The caller must set all parameters, including those that do not change.  The SRQ cannot be
  * changed.  Posted entries keep their indices.  A posted entry is malformed if it has more segments
- * than fit in an entry of the new ring.
+ * or inline data than the new parameters allow.  Version 1 ends with @generation.
  *
  * After AT_ONCE or COMMIT, the kernel no longer reads the old ring and may use its memory for
  * another object.  So no thread may post before the process uses the new ring.  struct dat_status
@@ -1000,6 +1011,8 @@ struct dat_ep_modify {
 	__u32 rq_shift;
 	__u32 step;
 	__u32 generation;
+	__u32 max_inline;
+	__u32 rsvd;
 };
 
 #define DAT_IOC_EP_MODIFY	DAT_IOC(EP_MODIFY)
@@ -1469,7 +1482,7 @@ DAT_RING_OFFSET(dat_srq_set_lw, size, 0);
 DAT_RING_OFFSET(dat_srq_set_lw, id, 4);
 DAT_RING_OFFSET(dat_srq_set_lw, low_watermark, 8);
 DAT_RING_OFFSET(dat_srq_set_lw, rsvd, 12);
-DAT_RING_ASSERT(sizeof(struct dat_ep_create) == 144);
+DAT_RING_ASSERT(sizeof(struct dat_ep_create) == 152);
 DAT_RING_OFFSET(dat_ep_create, size, 0);
 DAT_RING_OFFSET(dat_ep_create, pz, 4);
 DAT_RING_OFFSET(dat_ep_create, recv_evd, 8);
@@ -1495,7 +1508,9 @@ DAT_RING_OFFSET(dat_ep_create, sq_offset, 128);
 DAT_RING_OFFSET(dat_ep_create, sq_shift, 132);
 DAT_RING_OFFSET(dat_ep_create, rq_offset, 136);
 DAT_RING_OFFSET(dat_ep_create, rq_shift, 140);
-DAT_RING_ASSERT(sizeof(struct dat_ep_modify) == 104);
+DAT_RING_OFFSET(dat_ep_create, max_inline, 144);
+DAT_RING_OFFSET(dat_ep_create, rsvd2, 148);
+DAT_RING_ASSERT(sizeof(struct dat_ep_modify) == 112);
 DAT_RING_OFFSET(dat_ep_modify, size, 0);
 DAT_RING_OFFSET(dat_ep_modify, id, 4);
 DAT_RING_OFFSET(dat_ep_modify, pz, 8);
@@ -1517,6 +1532,8 @@ DAT_RING_OFFSET(dat_ep_modify, rq_offset, 88);
 DAT_RING_OFFSET(dat_ep_modify, rq_shift, 92);
 DAT_RING_OFFSET(dat_ep_modify, step, 96);
 DAT_RING_OFFSET(dat_ep_modify, generation, 100);
+DAT_RING_OFFSET(dat_ep_modify, max_inline, 104);
+DAT_RING_OFFSET(dat_ep_modify, rsvd, 108);
 DAT_RING_ASSERT(sizeof(struct dat_ep_connect) == 360);
 DAT_RING_OFFSET(dat_ep_connect, size, 0);
 DAT_RING_OFFSET(dat_ep_connect, id, 4);

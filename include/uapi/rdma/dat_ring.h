@@ -147,6 +147,9 @@ enum dat_sqe_flags {
 /* Largest number of segments in one entry. */
 #define DAT_MAX_SGE		30
 
+/* Largest number of bytes of inline data in one entry.  An adapter may allow fewer. */
+#define DAT_MAX_INLINE		96
+
 /**
  * struct dat_sge - one segment of local memory
  * @addr: address of the segment in the process's address space
@@ -169,15 +172,20 @@ struct dat_sge {
  * @cookie: value that the completion event returns
  * @raddr: address in the peer's memory (RDMA operations); id of the RMR (binds); else 0
  * @imm: 0; reserved for immediate data, or for a key of the peer to invalidate
- * @inline_len: 0; reserved for the number of bytes of inline data after the entry
+ * @inline_len: number of bytes of inline data that follow the entry; at most @max_inline of the
+ *	EP, see struct dat_ep_create.  0: the entry has no inline data
  * @rsvd: must be 0
  *
  * An array of struct dat_sge follows the entry.  Entries are 1 << sq_shift bytes apart; the
  * kernel chooses sq_shift when it creates the queue.
  *
- * In a later version, inline data or the two operands of an atomic operation may precede the
- * segments.  An entry is malformed if it has an opcode, a flag or a field that dat_ia_query
- * does not report as supported.
+ * The entry of a send or of an RDMA write may have inline data instead of segments; @num_sge is 0
+ * then.  The kernel transmits the bytes as they are in the entry.  The memory from which the
+ * process has copied them need not be registered.
+ *
+ * In a later version, the two operands of an atomic operation may precede the segments.  An entry
+ * is malformed if it has an opcode, a flag or a field that dat_ia_query does not report as
+ * supported.
  */
 struct dat_sqe {
 	__u8  opcode;

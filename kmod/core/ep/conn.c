@@ -558,7 +558,7 @@ static int conn_charge(struct dat_conn *conn, u64 bytes)
  */
 static int conn_alloc_memory(struct dat_conn *conn)
 {
-	u32 iov, sq, rq, recvs, recv_iov, request_iov;
+	u32 iov, sq, rq, recvs, recv_iov, request_iov, request_sges;
 	struct dat_ep *ep = conn->ep;
 	u64 bytes;
 
@@ -570,12 +570,15 @@ static int conn_alloc_memory(struct dat_conn *conn)
 	recv_iov = ep->attr.max_recv_iov;
 	request_iov = ep->attr.max_request_iov;
 	iov = max(recv_iov, request_iov);
+	/* A device has inline data in the place of the segments. */
+	request_sges = max_t(u32, request_iov,
+			     DIV_ROUND_UP(ep->attr.max_inline, sizeof(struct ib_sge)));
 	sq = ep->sq.entries;
 	rq = max(ep->rq.entries, 1U);
 	recvs = ep->srq ? ep->srq->window : rq;
 	spin_unlock_bh(&ep->lock);
 
-	bytes = dat_locked_bytes(sq, DAT_LOCKED_REQUEST, request_iov) +
+	bytes = dat_locked_bytes(sq, DAT_LOCKED_REQUEST, request_sges) +
 		dat_locked_bytes(rq, DAT_LOCKED_RECV, recv_iov) +
 		dat_locked_bytes(sq + recvs, DAT_LOCKED_CQE, 0);
 	if (conn_charge(conn, bytes))

@@ -252,6 +252,7 @@ static struct dat_epsize ring_size(const struct dat_ep_attr *attr, const struct 
 	return (struct dat_epsize) {
 		.sq_entries	= sq_entries(attr),
 		.sq_sge		= attr->max_request_iov,
+		.max_inline	= attr->max_inline,
 		.rq_entries	= rq_entries(attr, srq),
 		.rq_sge		= attr->max_recv_iov,
 	};
@@ -298,6 +299,7 @@ bool dat_ep_attr_fits(const struct dat_ia *ia, const struct dat_ep_attr *attr)
 	return attr->max_recv <= limits->max_dto && attr->max_request <= limits->max_dto &&
 	       attr->max_recv_iov <= limits->recv_sge &&
 	       attr->max_request_iov <= limits->send_sge &&
+	       attr->max_inline <= limits->max_inline &&
 	       attr->read_in <= limits->read_in && attr->read_out <= limits->read_out &&
 	       !((attr->recv_flags | attr->request_flags) & ~flags);
 }

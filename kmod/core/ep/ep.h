@@ -35,6 +35,7 @@ struct dat_ep_attr {
 	u32	read_out;		/* own RDMA reads in flight */
 	u32	recv_flags;		/* DAT_COMPLETION_FLAGS of receives */
 	u32	request_flags;		/* DAT_COMPLETION_FLAGS of requests */
+	u32	max_inline;		/* bytes of inline data of a request */
 };
 
 /*

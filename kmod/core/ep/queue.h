@@ -55,10 +55,12 @@ struct dat_wr {
 	u8		op;			/* enum dat_op or dat_kop; 0 for a receive */
 	u8		flags;			/* enum dat_sqe_flags, and opcode: dat_flags_op() */
 	u8		num_sge;
+	u8		inline_len;		/* bytes of @inline_data; 0: the data are in @sge */
 	u32		rkey;			/* RDMA, invalidation: peer's key; bind: ticket */
 	u64		cookie;
 	u64		raddr;			/* RDMA: peer's address; else: id of RMR or LMR */
 	u64		len;			/* bytes of all segments; set by dat_wr_to_sge() */
+	const u8	*inline_data;		/* in dat_epring.inline_data */
 	struct dat_sge	sge[DAT_MAX_SGE];
 };
 

@@ -6,6 +6,7 @@
  */
 #include <linux/log2.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 
 #include "core/dat.h"
 #include "core/ep/ep.h"
@@ -14,9 +15,9 @@
 #include "core/ep/srq.h"
 #include "core/face.h"
 
-static u32 stride_shift(size_t header, u32 sges)
+static u32 stride_shift(size_t header, u32 sges, u32 max_inline)
 {
-	return order_base_2(header + sges * sizeof(struct dat_sge));
+	return order_base_2(header + max(sges * (u32)sizeof(struct dat_sge), max_inline));
 }
 
 /* Sets the offsets and strides of a ring.  Returns the size of the memory for r->submit. */
@@ -24,8 +25,9 @@ static size_t epring_layout(struct dat_epring *r, const struct dat_epsize *size)
 {
 	size_t end = sizeof(struct dat_submit);
 
-	r->sq_shift = stride_shift(sizeof(struct dat_sqe), size->sq_sge);
-	r->rq_shift = stride_shift(sizeof(struct dat_rqe), size->rq_sge);
+	r->sq_shift = stride_shift(sizeof(struct dat_sqe), size->sq_sge, size->max_inline);
+	r->rq_shift = stride_shift(sizeof(struct dat_rqe), size->rq_sge, 0);
+	r->max_inline = size->max_inline;
 	r->sq_offset = end;
 	end += (size_t)size->sq_entries << r->sq_shift;
 	r->rq_offset = end;
@@ -39,9 +41,17 @@ int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, const struct dat_e
 	struct dat_submit *submit;
 	int ret;
 
+	if (size->max_inline) {
+		r->inline_data = kcalloc(DAT_BATCH, sizeof(*r->inline_data), GFP_KERNEL_ACCOUNT);
+		if (!r->inline_data)
+			return -ENOMEM;
+	}
 	ret = dat_slice_alloc(&ia->submit_pool, bytes, &r->submit);
-	if (ret)
+	if (ret) {
+		kfree(r->inline_data);
+		r->inline_data = NULL;
 		return ret;
+	}
 	submit = r->submit.va;
 	r->start = READ_ONCE(dat_ring_start);
 	submit->sq_tail = r->start;
@@ -74,13 +84,15 @@ bool dat_epring_fits(const struct dat_epring *r, const struct dat_epsize *size)
 
 	return r->submit.chunk && r->submit.size == bytes &&
 	       r->sq_shift == want.sq_shift && r->rq_shift == want.rq_shift &&
-	       r->rq_offset == want.rq_offset;
+	       r->rq_offset == want.rq_offset && r->max_inline == want.max_inline;
 }
 
 void dat_epring_free(struct dat_epring *r)
 {
 	dat_slice_free(&r->status);
 	dat_slice_free(&r->submit);
+	kfree(r->inline_data);
+	r->inline_data = NULL;
 }
 
 static u32 sges_in_stride(u32 shift, size_t header)
@@ -103,6 +115,8 @@ static void epring_sq(struct dat_epring *r, struct dat_status *status, struct da
 	sq->status = &status->sq;
 	sq->shift = r->sq_shift;
 	sq->max_sge = sges_in_stride(r->sq_shift, sizeof(struct dat_sqe));
+	sq->max_inline = r->max_inline;
+	sq->inline_data = r->inline_data;
 }
 
 static void epring_rq(struct dat_epring *r, struct dat_status *status, struct dat_subring *rq)

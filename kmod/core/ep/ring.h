@@ -23,6 +23,12 @@ struct dat_epring {
 	u32			rq_offset;	/* offset of the RQEs in @submit, in bytes */
 	u32			sq_shift;	/* log2 of the SQE stride */
 	u32			rq_shift;	/* log2 of the RQE stride */
+	u32			max_inline;	/* bytes of inline data that an SQE may have */
+	/*
+	 * Private copies of the inline data of a chain, by index % DAT_BATCH, until the transport
+	 * has copied them; NULL if @max_inline is 0.
+	 */
+	u8			(*inline_data)[DAT_MAX_INLINE];
 	u32			start;		/* initial index of both queues */
 };
 
@@ -30,6 +36,7 @@ struct dat_epring {
 struct dat_epsize {
 	u32			sq_entries;	/* a power of two, or 0 */
 	u32			sq_sge;		/* segments of an SQE */
+	u32			max_inline;	/* bytes of inline data of an SQE */
 	u32			rq_entries;	/* a power of two, or 0 */
 	u32			rq_sge;		/* segments of an RQE */
 };
@@ -53,6 +60,8 @@ struct dat_subring {
 	struct dat_queue_status	*status;	/* written by the driver */
 	u32			shift;		/* log2 of an entry's size in bytes */
 	u32			max_sge;	/* largest number of segments of an entry */
+	u32			max_inline;	/* bytes of inline data that an entry may have */
+	u8			(*inline_data)[DAT_MAX_INLINE];	/* as in struct dat_epring */
 };
 
 int dat_epring_alloc(struct dat_ia *ia, struct dat_epring *r, const struct dat_epsize *size);

@@ -166,6 +166,24 @@ static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct i
 }
 
 /*
+ * Builds a send or a write with inline data, which are in the memory of the driver: the device must
+ * copy them when the request is posted.  The data name no LMR that could be checked.
+ */
+static int wr_build_inline(const struct dat_wr *wr, union dat_send_wr *out, struct ib_sge *sge,
+			   u32 *len)
+{
+	if (!wr_ops[wr->op].rdma && (wr->rkey || wr->raddr))
+		return -EINVAL;
+	sge->addr = (uintptr_t)wr->inline_data;
+	sge->length = wr->inline_len;
+	sge->lkey = 0;
+	*len = wr->inline_len;
+	dat_wr_fill(&out->rdma, wr_ops[wr->op].opcode, wr, sge, 1);
+	out->wr.send_flags |= IB_SEND_INLINE;
+	return 0;
+}
+
+/*
  * Builds a verbs request from ep->wr; the caller sets next and wr_cqe.  @sge: room for
  * ep->attr.max_request_iov entries; @len: bytes of all segments.  ep->lock is held.  Fails with an
  * errno that dat_wr_error() converts to a DTO status.
@@ -186,6 +204,8 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 	*len = 0;
 	if (unlikely(op->build))
 		return op->build(conn, out);
+	if (wr->inline_len)
+		return wr_build_inline(wr, out, sge, len);
 	if (!op->rdma && (wr->rkey || wr->raddr))
 		return wr_build_invalidate(conn, out, sge, len);
 	if (op->opcode == IB_WR_RDMA_READ) {
