@@ -3,6 +3,8 @@
 /* Endpoints: create, free and query. */
 #include <dat_error_names.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "foreign.h"
@@ -78,6 +80,66 @@ static void attr_default(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 	attr->srq_soft_hw = DAT_HW_DEFAULT;
 }
 
+#define INLINE_NAME	"max_inline"
+
+/* Returns 0 if @text is a decimal number without a sign, else -1. */
+static int to_number(const char *text, uint32_t *number)
+{
+	uint64_t n = 0;
+
+	if (!text || !*text)
+		return -1;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return -1;
+		n = n * 10 + (uint64_t)(*text - '0');
+		if (n > UINT32_MAX)
+			n = UINT32_MAX;
+	}
+	*number = (uint32_t)n;
+	return 0;
+}
+
+/* Get the named attributes.  Returns 0, or -1 if one is unknown or has a malformed value. */
+static int parse_named(const DAT_EP_ATTR *attr, uint32_t *max_inline)
+{
+	const DAT_NAMED_ATTR *named = attr->ep_provider_specific;
+	DAT_COUNT i;
+
+	*max_inline = 0;
+	if (attr->ep_provider_specific_count < 0 || (attr->ep_provider_specific_count && !named))
+		return -1;
+	for (i = 0; i < attr->ep_provider_specific_count; i++) {
+		if (!named[i].name || strcmp(named[i].name, INLINE_NAME) ||
+		    to_number(named[i].value, max_inline))
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Returns the number of bytes of inline data for which @attr asks.  Returns 0 if the driver does
+ * not know inline data.  udat_ep_attr_bad() has accepted @attr.
+ */
+uint32_t udat_ep_attr_inline(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
+{
+	uint32_t max_inline;
+
+	parse_named(attr, &max_inline);
+	return ia->file.features & DAT_FEATURE_INLINE ? max_inline : 0;
+}
+
+/* Add the named attribute of @ep to @attr, if @ep has inline data. */
+void udat_ep_name_attr(struct udat_ep *ep, DAT_EP_ATTR *attr)
+{
+	if (!ep->max_inline)
+		return;
+	snprintf(ep->number, sizeof(ep->number), "%" PRIu32, ep->max_inline);
+	ep->named = (DAT_NAMED_ATTR) { .name = INLINE_NAME, .value = ep->number };
+	attr->ep_provider_specific_count = 1;
+	attr->ep_provider_specific = &ep->named;
+}
+
 static int over(DAT_COUNT value, uint32_t limit)
 {
 	return value < 0 || (uint32_t)value > limit;
@@ -94,6 +156,7 @@ int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 	 * it.
 	 */
 	DAT_COMPLETION_FLAGS request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
+	uint32_t max_inline;
 
 	return attr->service_type != DAT_SERVICE_TYPE_RC ||
 	       attr->max_message_size > info->max_message_size ||
@@ -108,7 +171,7 @@ int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 	       over(attr->max_rdma_read_out, info->max_rdma_read_out) ||
 	       over(attr->max_rdma_read_iov, info->max_iov_read) ||
 	       over(attr->max_rdma_write_iov, info->max_iov) ||
-	       attr->ep_transport_specific_count || attr->ep_provider_specific_count;
+	       attr->ep_transport_specific_count || parse_named(attr, &max_inline);
 }
 
 /* Returns whether the attributes ask for a feature that the provider does not support. */
@@ -213,7 +276,7 @@ DAT_RETURN udat_ep_make(struct udat_ep *ep)
 		.max_request_iov = attr->max_request_iov,
 		.read_in = attr->max_rdma_read_in, .read_out = attr->max_rdma_read_out,
 		.recv_flags = udat_ep_recv_flags(attr),
-		.user_data = (uintptr_t)ep,
+		.user_data = (uintptr_t)ep, .max_inline = ep->max_inline,
 	};
 	struct dat_free undo = { .size = sizeof(undo), .type = DAT_OBJ_EP };
 	int ret;
@@ -228,6 +291,7 @@ DAT_RETURN udat_ep_make(struct udat_ep *ep)
 		du_file_ioctl(&ep->obj.ia->file, DAT_IOC_FREE, &undo);
 		return dat_err_from_errno(-ret);
 	}
+	ep->max_inline = arg.max_inline;
 	ep->obj.id = arg.id;
 	return DAT_SUCCESS;
 }
@@ -332,6 +396,7 @@ static DAT_RETURN ep_create(struct udat_ia *ia, const struct udat_ep *proto,
 	ep->connect_evd = proto->connect_evd;
 	ep->srq = proto->srq;
 	ep->attr = proto->attr;
+	ep->max_inline = proto->max_inline;
 	pthread_mutex_lock(&ia->feed_lock);
 	unfit = udat_ep_feed(ep);
 	pthread_mutex_unlock(&ia->feed_lock);
@@ -403,6 +468,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_h
 		proto.attr = *attr;
 	else
 		attr_default(ia, &proto.attr);
+	proto.max_inline = udat_ep_attr_inline(ia, &proto.attr);
 	udat_ep_attr_complete(ia, &proto.attr);
 	return ep_create(ia, &proto, ep_handle);
 }
@@ -445,6 +511,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!ep_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+	proto.max_inline = udat_ep_attr_inline(ia, &proto.attr);
 	udat_ep_attr_complete(ia, &proto.attr);
 	return ep_create(ia, &proto, ep_handle);
 }
@@ -609,6 +676,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK m
 	param->connect_evd_handle = ep->connect_evd;
 	param->srq_handle = ep->srq;
 	param->ep_attr = ep->attr;
+	udat_ep_name_attr(ep, &param->ep_attr);
 	if (param->ep_state == DAT_EP_STATE_CONNECTED) {
 		param->ep_attr.max_rdma_read_in = (DAT_COUNT)arg.read_in;
 		param->ep_attr.max_rdma_read_out = (DAT_COUNT)arg.read_out;

@@ -62,6 +62,7 @@ static void take_attr(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MAS
 	TAKE(MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
 	TAKE(NUM_TRANSPORT_ATTR, ep_transport_specific_count);
 	TAKE(NUM_PROVIDER_ATTR, ep_provider_specific_count);
+	TAKE(PROVIDER_SPECIFIC_ATTR, ep_provider_specific);
 #undef TAKE
 }
 
@@ -96,6 +97,7 @@ static DAT_RETURN next_check(const struct udat_ep *ep, struct udat_ep *next,
 		return IP(3);
 	if (udat_ep_attr_unsupported(&next->attr))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	next->max_inline = udat_ep_attr_inline(ia, &next->attr);
 	/*
 	 * This call also lowers the maximum numbers of segments in RDMA operations to
 	 * max_request_iov, because an entry of the new ring has room only for that many segments.
@@ -116,7 +118,7 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 		.max_request = attr->max_request_dtos, .max_recv_iov = attr->max_recv_iov,
 		.max_request_iov = attr->max_request_iov, .read_in = attr->max_rdma_read_in,
 		.read_out = attr->max_rdma_read_out,
-		.recv_flags = udat_ep_recv_flags(attr),
+		.recv_flags = udat_ep_recv_flags(attr), .max_inline = next->max_inline,
 	};
 	struct udat_ring_change c = {
 		.ia = ep->obj.ia, .cmd = DAT_IOC_EP_MODIFY, .arg = &arg, .step = &arg.step,
@@ -135,6 +137,7 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 		.rq_offset = arg.rq_offset, .rq_shift = arg.rq_shift,
 		.max_request = arg.max_request, .max_recv = arg.max_recv,
 	};
+	next->max_inline = arg.max_inline;
 	udat_ep_use_ring(ep, next, &r);
 	return DAT_SUCCESS;
 }
@@ -156,6 +159,7 @@ static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
 	if (evd)
 		du_unlock(&evd->lock);
 	ep->attr = next->attr;
+	ep->max_inline = next->max_inline;
 }
 
 /* Note the EVDs that @ep no longer uses: events of @ep may still be queued in those EVDs. */
@@ -246,6 +250,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK 
 	if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && udat_ep_recvs(ep))
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	next = *ep;
+	udat_ep_name_attr(ep, &next.attr);
 	take_param(&next, param, mask);
 	rc = next_check(ep, &next, mask);
 	if (rc != DAT_SUCCESS)

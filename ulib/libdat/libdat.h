@@ -287,7 +287,9 @@ struct udat_srq {
  * @pz: protection zone, or NULL
  * @recv_evd, @request_evd, @connect_evd: EVDs of the EP, or NULL
  * @srq: shared receive queue, or NULL; constant
- * @attr: attributes that the driver granted
+ * @attr: attributes that the driver granted, without named attributes
+ * @max_inline: requests with data up to this number of bytes are posted with inline data; protected
+ *	by sq.lock
  * @stage: state that only the library knows: RESERVED, PASSIVE_CONNECTION_PENDING or
  *	TENTATIVE_CONNECTION_PENDING; 0 if the driver's state is valid
  * @submit: mapped struct dat_submit, SQEs and RQEs; dat_ep_modify() changes @submit and all fields
@@ -295,7 +297,8 @@ struct udat_srq {
  * @status: mapped struct dat_status
  * @sq, @rq: send queue and receive queue; @rq is unused if the EP has an SRQ
  * @pd: private data of the peer, copied when the connection event is dequeued
- * @local, @remote: addresses to which dat_ep_query() returns pointers
+ * @local, @remote, @named, @number: addresses, and the named attribute and its value, to which
+ *	dat_ep_query() returns pointers
  * @target, @target_len, @target_qual: target of the last connect, for dat_ep_dup_connect()
  */
 struct udat_ep {
@@ -306,6 +309,7 @@ struct udat_ep {
 	struct udat_evd		*connect_evd;
 	struct udat_srq		*srq;
 	DAT_EP_ATTR		attr;
+	uint32_t		max_inline;
 	DAT_EP_STATE		stage;
 	struct udat_span	submit;
 	struct udat_span	status;
@@ -314,6 +318,8 @@ struct udat_ep {
 	uint8_t			pd[DAT_MAX_PRIVATE_DATA];
 	uint8_t			local[DAT_ADDR_SIZE];
 	uint8_t			remote[DAT_ADDR_SIZE];
+	DAT_NAMED_ATTR		named;
+	char			number[12];
 	uint8_t			target[DAT_ADDR_SIZE];
 	uint32_t		target_len;
 	DAT_CONN_QUAL		target_qual;
@@ -523,6 +529,8 @@ DAT_RETURN udat_ep_make(struct udat_ep *ep);
 void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r);
 DAT_RETURN udat_ep_check_evds(const struct udat_ia *ia, const struct udat_ep *ep);
 uint32_t udat_ep_recv_flags(const DAT_EP_ATTR *attr);
+uint32_t udat_ep_attr_inline(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
+void udat_ep_name_attr(struct udat_ep *ep, DAT_EP_ATTR *attr);
 int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
 void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr);
 int udat_ep_attr_unsupported(const DAT_EP_ATTR *attr);

@@ -6,6 +6,7 @@
  * check returns an error before the post.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "foreign.h"
 #include "libdat.h"
@@ -116,6 +117,27 @@ struct request {
 	uint64_t		length;
 };
 
+/*
+ * Returns whether the data go into the entry.  A read has none.  The consumer has asked for inline
+ * data, so the data are where the program can read them.
+ */
+static int goes_inline(const struct udat_ep *ep, const struct request *r)
+{
+	return r->length <= ep->max_inline && r->length && r->op != DAT_OP_RDMA_READ;
+}
+
+static void copy_data(char *to, DAT_COUNT n, const DAT_LMR_TRIPLET *iov)
+{
+	DAT_COUNT i;
+
+	for (i = 0; i < n; i++) {
+		if (!iov[i].segment_length)
+			continue;
+		memcpy(to, (const void *)(uintptr_t)iov[i].virtual_address, iov[i].segment_length);
+		to += iov[i].segment_length;
+	}
+}
+
 static void request_write(struct udat_ep *ep, const struct request *r)
 {
 	struct dat_sqe *sqe = du_queue_entry(&ep->sq);
@@ -128,6 +150,12 @@ static void request_write(struct udat_ep *ep, const struct request *r)
 	if (r->remote) {
 		sqe->rkey = r->remote->rmr_context;
 		sqe->raddr = r->remote->target_address;
+	}
+	if (goes_inline(ep, r)) {
+		sqe->num_sge = 0;
+		sqe->inline_len = (uint16_t)r->length;
+		copy_data((char *)(sqe + 1), r->n, r->iov);
+		return;
 	}
 	udat_copy_iov(sge, r->n, r->iov);
 	if (r->op == DAT_OP_RDMA_READ)
