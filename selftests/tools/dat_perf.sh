@@ -119,6 +119,17 @@ buckets() {
 	END { print sum + 0 }' "$tmp/client.out"
 }
 
+# Sizes that go into the queue, and sizes that do not.
+small_messages_inline() {
+	local op
+	serve || return 1
+	for op in send write read; do
+		measure --inline --op $op --iters 40 --size 1,96,97,4K &&
+			[ "$(column 1)" = "1 96 97 4096" ] && has "$tmp/client.out" ', inline$' &&
+			measure -I -t bw -b -o $op -n 200 -s 64 -Q 8 --eps 2 || return 1
+	done
+}
+
 a_histogram() {
 	serve || return 1
 	measure --iters 300 --histogram && [ "$(buckets)" = 300 ] &&
@@ -264,7 +275,7 @@ wrong_durations() {
 options_of_a_client() {
 	local option
 	for option in --op=send --test=lat --size=64 --all-sizes --bidirectional --iters=1 --duration=1 \
-		--eps=2 --idle=1 --srq --window=2 --cq-mod=1 --event --poller=1 --busy-poll=1 --more \
+		--eps=2 --idle=1 --srq --window=2 --cq-mod=1 --event --poller=1 --busy-poll=1 --more --inline \
 		--histogram --json --json-file="$tmp/json" --progress --interval=1; do
 		refused "^dat-perf: ${option%%=*} is for a client: HOST is missing;" --keep "$option" \
 			--port 1 || return 1
@@ -321,6 +332,8 @@ both_directions
 result both_sides_send_at_the_same_time
 together
 result messages_are_posted_together
+small_messages_inline
+result small_messages_are_copied_by_the_post
 a_histogram
 result a_histogram_has_all_messages
 with jq json_as_perftest the_json_has_the_keys_of_perftest

@@ -136,7 +136,7 @@ static void greetings(void)
 	h[2].version = htonl(6);
 	h[3].op = 3;
 	h[4].test = 3;
-	h[5].flags = htons(0x8);
+	h[5].flags = htons(0x10);
 	h[6].size = 0;
 	h[7].size = htonl((4 << 20) + 1);
 	h[8].iters = htonl(10000001);

@@ -196,7 +196,12 @@ DAT_RETURN tool_try_ep(struct tool *t, DAT_SRQ_HANDLE srq, DAT_COUNT recvs,
 		.max_recv_iov = 1, .max_request_iov = 1, .max_rdma_read_in = 16,
 		.max_rdma_read_out = 16, .srq_soft_hw = DAT_HW_DEFAULT,
 	};
+	DAT_NAMED_ATTR named = { .name = "max_inline", .value = t->max_inline };
 
+	if (t->max_inline) {
+		attr.ep_provider_specific_count = 1;
+		attr.ep_provider_specific = &named;
+	}
 	if (attr.max_rdma_read_in > t->attr.max_rdma_read_per_ep_in)
 		attr.max_rdma_read_in = t->attr.max_rdma_read_per_ep_in;
 	if (attr.max_rdma_read_out > t->attr.max_rdma_read_per_ep_out)

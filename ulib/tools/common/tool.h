@@ -20,6 +20,7 @@
  * @evd: EVD of all other events
  * @pz: protection zone
  * @attr: attributes of the adapter
+ * @max_inline: attribute max_inline of new endpoints, see dat_ep_create(3), or NULL
  */
 struct tool {
 	char		name[TOOL_NAME_SIZE];
@@ -28,6 +29,7 @@ struct tool {
 	DAT_EVD_HANDLE	evd;
 	DAT_PZ_HANDLE	pz;
 	DAT_IA_ATTR	attr;
+	const char	*max_inline;
 };
 
 /* Privileges of memory that peers do not access by RDMA. */

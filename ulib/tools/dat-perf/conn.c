@@ -108,6 +108,7 @@ void perf_prepare(struct perf *p)
 		   "cannot register memory");
 	/* All receives use one buffer, because the content of the messages does not matter. */
 	p->recv_seg = tool_seg(&p->mem, p->slot, p->slot);
+	p->tool.max_inline = p->opt.inline_data ? "96" : NULL;
 	make_conns(p);
 	/*
 	 * Set the poller even if it is 0, because the run of an earlier client may have started a

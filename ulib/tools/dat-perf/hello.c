@@ -14,7 +14,8 @@
 #define GREETING_EVENT	0x1
 #define GREETING_SRQ	0x2
 #define GREETING_BIDIR	0x4
-#define GREETING_FLAGS	0x7
+#define GREETING_INLINE	0x8
+#define GREETING_FLAGS	0xf
 
 /* Big endian.  @magic and @version are in the same place in all versions. */
 struct greeting {
@@ -46,7 +47,8 @@ void perf_greeting_pack(const struct perf *p, uint32_t index, uint8_t greeting[P
 		.session = htonl(p->session), .index = htonl(index),
 		.op = (uint8_t)o->op, .test = (uint8_t)o->test,
 		.flags = htons((o->event ? GREETING_EVENT : 0) | (o->srq ? GREETING_SRQ : 0) |
-			       (o->bidir ? GREETING_BIDIR : 0)),
+			       (o->bidir ? GREETING_BIDIR : 0) |
+			       (o->inline_data ? GREETING_INLINE : 0)),
 		.size = htonl(o->size), .iters = htonl(o->iters),
 		.window = htons((uint16_t)o->window), .cq_mod = htons((uint16_t)o->cq_mod),
 		.eps = htons((uint16_t)o->eps), .idle = htons((uint16_t)o->idle),
@@ -83,6 +85,7 @@ int perf_greeting_unpack(const DAT_CR_PARAM *cr, struct perf_request *r)
 		.window = ntohs(h.window), .cq_mod = ntohs(h.cq_mod), .eps = ntohs(h.eps),
 		.idle = ntohs(h.idle), .srq = !!(flags & GREETING_SRQ),
 		.bidir = !!(flags & GREETING_BIDIR),
+		.inline_data = !!(flags & GREETING_INLINE),
 		.event = !!(flags & GREETING_EVENT), .poller = ntohl(h.poller),
 		.busy = ntohl(h.busy), .duration = ntohl(h.duration),
 	};

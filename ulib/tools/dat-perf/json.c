@@ -85,6 +85,7 @@ static void begin_object(struct perf *p, uint64_t messages)
 	number(to, "idle", o->idle);
 	number(to, "poller", o->poller);
 	number(to, "busy_poll", o->busy);
+	flag(to, "inline", (int)o->inline_data);
 	number(to, "duration", p->args.duration);
 	fprintf(to, "},\"results\":{\"MsgSize\":%u", p->size);
 	number(to, "n_iterations", messages);

@@ -42,6 +42,7 @@ static const char usage_text[] =
 "                      USEC without a post, 1 to %u\n"
 "  -B, --busy-poll USEC  poll the device instead of waiting for its interrupts,\n"
 "                      for USEC at a time, 1 to %u\n"
+"  -I, --inline        posts copy messages of up to 96 bytes into the queue\n"
 "  -d, --device IA     adapter, see 'rdma link show' (the first one)\n"
 "  -p, --port N        connection qualifier of the server (%u)\n"
 "  -H, --histogram     how many messages took how long, after each row (lat)\n"
@@ -95,6 +96,7 @@ static const struct option long_options[] = {
 	{ "event",	no_argument,		NULL, 'e' },
 	{ "poller",	required_argument,	NULL, 'P' },
 	{ "busy-poll",	required_argument,	NULL, 'B' },
+	{ "inline",	no_argument,		NULL, 'I' },
 	{ "device",	required_argument,	NULL, 'd' },
 	{ "port",	required_argument,	NULL, 'p' },
 	{ "histogram",	no_argument,		NULL, 'H' },
@@ -156,6 +158,9 @@ static int parse_opt(int c, struct perf *p)
 		return 1;
 	case 'B':
 		o->busy = number("--busy-poll", 1, MAX_POLLER);
+		return 1;
+	case 'I':
+		o->inline_data = 1;
 		return 1;
 	}
 	return 0;

@@ -65,6 +65,7 @@ extern const char *const perf_test_names[];
  * @poller: idle time in microseconds after which the driver's poller sleeps; 0 for no poller
  * @busy: time in microseconds that the driver polls the device if the EVD is empty; 0 for no
  *	polling
+ * @inline_data: flag: both sides post small messages with inline data
  * @duration: seconds of a timed test, or 0 (server only; the client has it in struct perf_args)
  */
 struct perf_opt {
@@ -81,6 +82,7 @@ struct perf_opt {
 	uint32_t	event;
 	uint32_t	poller;
 	uint32_t	busy;
+	uint32_t	inline_data;
 	uint32_t	duration;
 };
 

@@ -105,6 +105,8 @@ void perf_header(const struct perf *p)
 		printf(", driver's poller");
 	if (o->busy)
 		printf(", polling the device");
+	if (o->inline_data)
+		printf(", inline");
 	if (o->bidir)
 		printf(", both directions together");
 	if (o->cq_mod > 1)
