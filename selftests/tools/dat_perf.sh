@@ -311,7 +311,7 @@ wrong_options() {
 }
 
 echo "TAP version 13"
-echo "1..17"
+echo "1..18"
 ! "$bin/dat-perf" --version >/dev/full 2>"$tmp/full.log" && ! "$bin/dat-info" --version >/dev/full 2>&1
 result output_that_cannot_be_written_is_an_error
 sizes_in_the_given_order

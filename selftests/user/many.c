@@ -136,7 +136,7 @@ TEST_F_TIMEOUT(many, memory_of_freed_rings_is_used_again, 120)
 {
 	int fd = self->f.fd, i;
 	uint32_t id[RINGS], big;
-	long full;
+	long full, left;
 
 	for (i = 0; i < RINGS; i++)
 		ASSERT_EQ(0, make_ring(fd, RING, &id[i]));
@@ -145,9 +145,11 @@ TEST_F_TIMEOUT(many, memory_of_freed_rings_is_used_again, 120)
 	/* Every second: each chunk has room, but not in a row. */
 	for (i = 0; i < RINGS; i += 2)
 		ASSERT_EQ(0, t_free(&self->f, DAT_OBJ_EVD, id[i]));
-	EXPECT_EQ(full, chunks(self));
+	/* The last chunk may have had a single ring. */
+	left = chunks(self);
+	EXPECT_LE(full - 1, left);
 	ASSERT_EQ(0, make_ring(fd, 4 * RING, &big));
-	EXPECT_EQ(full + 1, chunks(self));
+	EXPECT_EQ(left + 1, chunks(self));
 	for (i = 0; i < RINGS; i += 2)
 		ASSERT_EQ(0, make_ring(fd, RING, &id[i]));
 	/* Some of the small parts of EVDs may lie where a ring was. */
