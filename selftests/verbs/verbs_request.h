@@ -127,7 +127,7 @@ static inline int v_repeat(struct ibv_qp *qp, struct ibv_send_wr *wr, const stru
 		if (ibv_post_send(qp, wr, &bad))
 			return 3;
 		while (!(n = ibv_poll_cq(qp->send_cq, 1, &wc)))
-			;
+			sched_yield();
 		if (n < 0 || wc.status)
 			return 4;
 	}
