@@ -135,16 +135,20 @@ static struct dat_dev *dev_find(const char *name, struct net *net, u32 *port)
 }
 
 /*
- * Finds a port by its name.  Returns the device of the port with a reference, and sets *@port.
- * Takes dat_dev_lock.  Fails with -ENOENT if no port visible from @net has the name, with
- * -EOPNOTSUPP if DAT does not support the driver of the device.
+ * Finds a port by its name.  Returns the device of the port with a reference, and sets *@port.  If
+ * @attr is not NULL, queries the port, which may wait for the firmware.  May sleep.  Fails with
+ * -ENOENT if no port visible from @net has the name, with -EOPNOTSUPP if DAT does not support the
+ * driver of the device.
  */
-struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
+struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port, struct dat_port *attr)
 {
 	struct dat_dev *dev = dev_find(name, net, port);
 
-	if (!IS_ERR(dev))
-		dev->ops->drop(dev);
+	if (IS_ERR(dev))
+		return dev;
+	if (attr)
+		dev->ops->port_query(dev, *port, attr);
+	dev->ops->drop(dev);
 	return dev;
 }
 
@@ -152,15 +156,13 @@ struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port)
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 		  struct dat_port *port)
 {
-	struct dat_dev *dev;
-	u32 p;
+	u32 unused;
+	struct dat_dev *dev = dat_dev_find(name, net, &unused, port);
 
-	dev = dev_find(name, net, &p);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	*limits = dev->limits;
-	dev->ops->port_query(dev, p, port);
-	dev_drop(dev);
+	dat_dev_put(dev);
 	return 0;
 }
 

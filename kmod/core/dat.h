@@ -255,7 +255,7 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports);
 int dat_dev_register(struct dat_dev *dev);
 void dat_dev_unregister(struct dat_dev *dev);
 void dat_dev_async(struct dat_dev *dev, u32 port, u32 type, u16 reason);
-struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port);
+struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port, struct dat_port *attr);
 /* Characters that fdinfo shows in octal, so that no value contains a blank. */
 #define DAT_SHOW_OCTAL	" \t\n\\"
 

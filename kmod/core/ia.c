@@ -83,12 +83,15 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	ret = ia_parse_name(ia, device);
 	if (ret)
 		goto err_free;
-	ia->dev = dat_dev_find(device, net, &ia->port);
+	ia->dev = dat_dev_find(device, net, &ia->port, &port);
 	if (IS_ERR(ia->dev)) {
 		ret = PTR_ERR(ia->dev);
 		goto err_free;
 	}
 	ia->stats = ia->dev->stats[ia->port - 1];
+	ia->msg_max = port.msg_max;
+	ia->mtu = port.mtu;
+	ia->iwarp = port.iwarp;
 	kref_init(&ia->ref);
 	init_rwsem(&ia->sem);
 	mutex_init(&ia->resize_lock);
@@ -110,13 +113,8 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	if (!dat_dev_attach(ia->dev, ia))
 		goto err_put;
 	down_read(&ia->sem);
-	if (!READ_ONCE(ia->dead)) {
-		ia->dev->ops->port_query(ia->dev, ia->port, &port);
-		ia->msg_max = port.msg_max;
-		ia->mtu = port.mtu;
-		ia->iwarp = port.iwarp;
+	if (!READ_ONCE(ia->dead))
 		ret = ia_charge(ia);
-	}
 	up_read(&ia->sem);
 	if (ret)
 		goto err_detach;

@@ -497,7 +497,7 @@ static bool name_taken(const DAT_PROVIDER_INFO *info)
 
 	if (strnlen(info->ia_name, sizeof(info->ia_name)) == sizeof(info->ia_name))
 		return false;
-	dev = dat_dev_find(info->ia_name, caller_net(), &port);
+	dev = dat_dev_find(info->ia_name, caller_net(), &port, NULL);
 	if (!IS_ERR(dev))
 		dat_dev_put(dev);
 	return !IS_ERR(dev);

@@ -22,7 +22,7 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_next);
 bool kdat_adapter_present(struct net *net, const char *name)
 {
 	u32 port;
-	struct dat_dev *dev = dat_dev_find(name, net, &port);
+	struct dat_dev *dev = dat_dev_find(name, net, &port, NULL);
 
 	if (IS_ERR(dev))
 		return false;

@@ -159,7 +159,7 @@ u32 rsm_ctlr_next(struct rsm_node *node, u32 number, bool *active)
 	if (!number)
 		names_update(node);
 	while (number++ < READ_ONCE(node->nr_names)) {
-		if (kdat_adapter_find(node->net, node->names[number - 1], &a))
+		if (kdat_adapter_find(node->net, ctlr_name(node, number), &a))
 			continue;
 		*active = a.active;
 		return number;

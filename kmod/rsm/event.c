@@ -72,25 +72,11 @@ int rsm_import_post(struct rsm_import *imp, u32 flags)
 	return 0;
 }
 
-/* Adds an event to each import of a segment. */
-static int export_post(struct rsm_export *exp, u32 flags)
-{
-	struct rsm_node *node = exp->obj.ctx->node;
-	struct rsm_import *imp;
-
-	mutex_lock(&node->lock);
-	list_for_each_entry(imp, &exp->imports, node)
-		rsm_event_add(&imp->obj, !(flags & DAT_RSM_NO_ACCUMULATE));
-	rsm_serve_post(exp, flags & DAT_RSM_NO_ACCUMULATE);
-	mutex_unlock(&node->lock);
-	return 0;
-}
-
 int rsm_event_post(struct dat_ucmd *ucmd)
 {
 	struct dat_rsm_post *arg = ucmd->arg;
 	struct rsm_obj *obj;
-	int ret;
+	int ret = 0;
 
 	if (arg->flags & ~DAT_RSM_NO_ACCUMULATE)
 		return -EOPNOTSUPP;
@@ -98,7 +84,7 @@ int rsm_event_post(struct dat_ucmd *ucmd)
 	if (!obj)
 		return -EBADF;
 	if (obj->ops->type == DAT_RSM_TYPE_EXPORT)
-		ret = export_post(to_rsm_export(obj), arg->flags);
+		rsm_export_post(to_rsm_export(obj), !(arg->flags & DAT_RSM_NO_ACCUMULATE));
 	else
 		ret = rsm_import_post(to_rsm_import(obj), arg->flags);
 	rsm_obj_put(obj);

@@ -49,7 +49,7 @@ static struct rsm_export *export_alloc(const struct dat_rsm_export *arg)
 	exp->addr = arg->addr;
 	exp->length = arg->length;
 	INIT_LIST_HEAD(&exp->imports);
-	mutex_init(&exp->rebind_lock);
+	mutex_init(&exp->walk_lock);
 	INIT_LIST_HEAD(&exp->peers);
 	return exp;
 }
@@ -110,7 +110,7 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	struct rsm_node *node = exp->obj.ctx->node;
 	int ret = 0;
 
-	lockdep_assert_held(&exp->rebind_lock);
+	lockdep_assert_held(&exp->walk_lock);
 
 	mutex_lock(&node->lock);
 	*shared = exp->shared;
@@ -119,7 +119,7 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	} else if (exp->addr != addr) {
 		*mem = rcu_replace_pointer(exp->mem, *mem, lockdep_is_held(&node->lock));
 		exp->addr = addr;
-		exp->rebinds++;
+		exp->walks++;
 		if (exp->ctlr)
 			rsm_serve_rebind(exp, rcu_dereference_protected(exp->mem, true));
 	}
@@ -128,26 +128,48 @@ static int export_swap(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 }
 
 /*
- * Returns a stale import, with a reference, or NULL.  The window of a stale import may show pages
- * from before a rebind.  The function moves the import to the end of exp->imports.  New imports are
- * also added at the end, so the stale imports are always at the beginning.
+ * Returns a loopback import that the current walk has not visited, with a reference, or NULL.
+ * Moves the import to the end of exp->imports.  New imports are also added at the end, so those
+ * that were not visited are always at the beginning.
  */
-static struct rsm_import *export_next_stale(struct rsm_export *exp)
+static struct rsm_import *export_walk(struct rsm_export *exp)
 {
 	struct rsm_node *node = exp->obj.ctx->node;
 	struct rsm_import *imp;
 
+	lockdep_assert_held(&exp->walk_lock);
 	mutex_lock(&node->lock);
 	imp = list_first_entry_or_null(&exp->imports, struct rsm_import, node);
-	if (imp && imp->rebinds == exp->rebinds)
+	if (imp && imp->walks == exp->walks)
 		imp = NULL;
 	if (imp) {
-		imp->rebinds = exp->rebinds;
+		imp->walks = exp->walks;
 		list_move_tail(&imp->node, &exp->imports);
 		kref_get(&imp->obj.ref);
 	}
 	mutex_unlock(&node->lock);
 	return imp;
+}
+
+/*
+ * Adds an event to each import of a segment.  node->lock is not held while thousands of threads are
+ * woken, because unrelated processes need that lock.
+ */
+void rsm_export_post(struct rsm_export *exp, bool accumulate)
+{
+	struct rsm_node *node = exp->obj.ctx->node;
+	struct rsm_import *imp;
+
+	mutex_lock(&exp->walk_lock);
+	mutex_lock(&node->lock);
+	exp->walks++;
+	rsm_serve_post(exp, !accumulate);
+	mutex_unlock(&node->lock);
+	while ((imp = export_walk(exp))) {
+		rsm_event_add(&imp->obj, accumulate);
+		rsm_obj_put(&imp->obj);
+	}
+	mutex_unlock(&exp->walk_lock);
 }
 
 /*
@@ -160,13 +182,13 @@ static int export_move(struct rsm_export *exp, struct rsm_mem **mem, u64 addr, b
 	struct rsm_import *imp;
 	int ret;
 
-	mutex_lock(&exp->rebind_lock);
+	mutex_lock(&exp->walk_lock);
 	ret = export_swap(exp, mem, addr, shared);
-	while ((imp = export_next_stale(exp))) {
+	while ((imp = export_walk(exp))) {
 		rsm_import_zap(imp);
 		rsm_obj_put(&imp->obj);
 	}
-	mutex_unlock(&exp->rebind_lock);
+	mutex_unlock(&exp->walk_lock);
 	return ret;
 }
 

@@ -118,7 +118,7 @@ static int import_attach(struct rsm_import *imp, struct rsm_node *node, u32 segi
 		imp->length = exp->length;
 		imp->owner = exp->uid;
 		exp->shared = true;
-		imp->rebinds = exp->rebinds;
+		imp->walks = exp->walks;
 		list_add_tail(&imp->node, &exp->imports);
 	}
 	mutex_unlock(&node->lock);

@@ -32,7 +32,8 @@
  *   node->ctlr_lock       mutex: list, states and names of the adapters, and node->table; not held
  *                         during an open or close, which takes long, so the states OPENING and
  *                         CLOSING make other users of the adapter wait
- *   export->rebind_lock   mutex: one rebind at a time
+ *   export->walk_lock     mutex: one walk over the loopback imports at a time, for a rebind or an
+ *                         event
  *   node->lock            mutex: published segments and their importers; never held while user
  *                         memory is accessed, windows are zapped, or memory is reclaimed
  *   import->map_lock      mutex, inside mmap_lock, never inside node->lock: pages that the window
@@ -304,9 +305,12 @@ struct rsm_export {
 	u32			acl_count;	/* length of @acl; node->lock */
 	/* Loopback imports whose windows have not been zapped by a cut; node->lock. */
 	struct list_head	imports;
-	/* Held from the swap of the pages until all windows are zapped; outside node->lock. */
-	struct mutex		rebind_lock;
-	u32			rebinds;	/* number of rebinds; node->lock */
+	/*
+	 * Held during a walk over @imports, and from the swap of the pages until all windows are
+	 * zapped; outside node->lock.
+	 */
+	struct mutex		walk_lock;
+	u32			walks;	/* number of walks over @imports; node->lock */
 	/* Flag: a loopback import has existed, so transfers may run; node->lock. */
 	bool			shared;
 	struct rsm_ctlr		*ctlr;	/* NULL for loopback; with a reference until the drop */
@@ -331,8 +335,8 @@ struct rsm_import {
 	struct rsm_export	*export;	/* segment of a loopback import, with a reference */
 	/* Entry in export->imports, until a cut has zapped the window; node->lock. */
 	struct list_head	node;
-	/* Value of export->rebinds at the connect, or at the start of the last zap; node->lock. */
-	u32			rebinds;
+	/* Value of export->walks at the connect, or when a walk visited the import; node->lock. */
+	u32			walks;
 	u32			perm;		/* DAT_RSM_READ, DAT_RSM_WRITE */
 	/* User of the exporting process; INVALID_UID if unknown. */
 	kuid_t			owner;
@@ -442,6 +446,7 @@ int rsm_export_rebind(struct dat_ucmd *ucmd);
 int rsm_export_publish(struct dat_ucmd *ucmd);
 int rsm_export_republish(struct dat_ucmd *ucmd);
 int rsm_export_unpublish(struct dat_ucmd *ucmd);
+void rsm_export_post(struct rsm_export *exp, bool accumulate);
 int rsm_export_allows(const struct rsm_export *exp, u32 node, u32 want, bool owner, bool group);
 
 /* rsm/import.c */

@@ -712,7 +712,7 @@ static void *keep_changing(void *arg)
 	return NULL;
 }
 
-/* If each event postponed the check of the addresses, the listener would not follow until the end. */
+/* If each event postponed the check of the addresses, the listener would never follow. */
 TEST_F_TIMEOUT(address, a_listener_follows_while_addresses_go_on_changing, 120)
 {
 	pthread_t changer;
