@@ -236,6 +236,23 @@ TEST_F_TIMEOUT(inline, a_modification_changes_it_or_leaves_it, 60)
 }
 
 /* The attribute is one of the EP, not of the connection, and not of the target. */
+TEST_F_TIMEOUT(inline, a_queried_attribute_can_be_changed_in_place, 60)
+{
+	DAT_EP_PARAM_MASK mask = DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
+				 DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR;
+	struct a_pair *p = &self->p;
+	DAT_EP_PARAM param;
+
+	ASSERT_EQ(DAT_SUCCESS, make(p, "64"));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(p->ep[1], DAT_EP_FIELD_ALL, &param));
+	ASSERT_EQ(1, param.ep_attr.ep_provider_specific_count);
+	param.ep_attr.ep_provider_specific[0].value = "32";
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_modify(p->ep[1], mask, &param));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_query(p->ep[1], DAT_EP_FIELD_ALL, &param));
+	ASSERT_EQ(1, param.ep_attr.ep_provider_specific_count);
+	EXPECT_EQ(0, strcmp("32", param.ep_attr.ep_provider_specific[0].value));
+}
+
 TEST_F_TIMEOUT(inline, a_duplicate_of_the_connection_has_its_own, 60)
 {
 	DAT_NAMED_ATTR named = { "max_inline", "8" };
@@ -308,6 +325,26 @@ TEST_F_TIMEOUT(inline, writes_have_their_data_and_reads_none, 60)
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_read(p->ep[1], 1, &seg, a_cookie(1), &peer, 0));
 	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
 	EXPECT_EQ(0, memcmp(p->mem.va, p->mem.va + TO, 64));
+}
+
+/* A request with BARRIER_FENCE takes the data when the reads before it have brought them. */
+TEST_F_TIMEOUT(inline, a_fenced_write_has_what_the_read_before_it_brings, 60)
+{
+	const DAT_COMPLETION_FLAGS more = DAT_LINUX_COMPLETION_MORE_FLAG;
+	struct a_pair *p = &self->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, 64);
+	DAT_RMR_TRIPLET from = a_rseg(&p->mem, TO, 64), to = a_rseg(&p->mem, TO + 64, 64);
+
+	ASSERT_EQ(DAT_SUCCESS, make(p, "64"));
+	ASSERT_EQ(DAT_SUCCESS, connect_pair(p));
+	memset(p->mem.va, 0, 64);
+	fill(p->mem.va + TO, 64, 9);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_read(p->ep[1], 1, &seg, a_cookie(1), &from, more));
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_rdma_write(p->ep[1], 1, &seg, a_cookie(2), &to,
+						      DAT_COMPLETION_BARRIER_FENCE_FLAG));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
+	EXPECT_EQ(0, memcmp(p->mem.va + TO, p->mem.va + TO + 64, 64));
 }
 
 TEST_F_TIMEOUT(inline, a_reset_leaves_it, 60)

@@ -250,7 +250,8 @@ UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK 
 	if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && udat_ep_recvs(ep))
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	next = *ep;
-	udat_ep_name_attr(ep, &next.attr);
+	/* @param may have the attribute of a query, which the program has changed in @ep. */
+	udat_ep_name_attr(&next, &next.attr);
 	take_param(&next, param, mask);
 	rc = next_check(ep, &next, mask);
 	if (rc != DAT_SUCCESS)

@@ -118,27 +118,40 @@ struct request {
 };
 
 /*
- * Returns whether the data go into the entry.  A read has none.  The consumer has asked for inline
- * data, so the data are where the program can read them.
+ * Returns whether the data go into the entry.  A read has none.  With BARRIER_FENCE, an earlier read
+ * may still have to bring the data.  The consumer has asked for inline data, so the data are where
+ * the program can read them.
  */
 static int goes_inline(const struct udat_ep *ep, const struct request *r)
 {
-	return r->length <= ep->max_inline && r->length && r->op != DAT_OP_RDMA_READ;
+	return r->length <= ep->max_inline && r->length && r->op != DAT_OP_RDMA_READ &&
+	       !(r->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG);
 }
 
-static void copy_data(char *to, DAT_COUNT n, const DAT_LMR_TRIPLET *iov)
+/*
+ * Copy the data of a request to @to, which has room for @r->length bytes.  Returns whether there
+ * were that many: another thread of the program may change the IOV.
+ */
+static int gather(char *to, const struct request *r)
 {
+	uint64_t left = r->length, len;
 	DAT_COUNT i;
 
-	for (i = 0; i < n; i++) {
-		if (!iov[i].segment_length)
+	for (i = 0; i < r->n; i++) {
+		len = r->iov[i].segment_length;
+		if (!len)
 			continue;
-		memcpy(to, (const void *)(uintptr_t)iov[i].virtual_address, iov[i].segment_length);
-		to += iov[i].segment_length;
+		if (len > left)
+			return 0;
+		memcpy(to, (const void *)(uintptr_t)r->iov[i].virtual_address, len);
+		to += len;
+		left -= len;
 	}
+	return !left;
 }
 
-static void request_write(struct udat_ep *ep, const struct request *r)
+/* @data: bytes of the request that go into the entry, or NULL */
+static void request_write(struct udat_ep *ep, const struct request *r, const char *data)
 {
 	struct dat_sqe *sqe = du_queue_entry(&ep->sq);
 	struct dat_sge *sge = (struct dat_sge *)(sqe + 1);
@@ -151,10 +164,10 @@ static void request_write(struct udat_ep *ep, const struct request *r)
 		sqe->rkey = r->remote->rmr_context;
 		sqe->raddr = r->remote->target_address;
 	}
-	if (goes_inline(ep, r)) {
+	if (data && goes_inline(ep, r)) {
 		sqe->num_sge = 0;
 		sqe->inline_len = (uint16_t)r->length;
-		copy_data((char *)(sqe + 1), r->n, r->iov);
+		memcpy(sqe + 1, data, r->length);
 		return;
 	}
 	udat_copy_iov(sge, r->n, r->iov);
@@ -173,14 +186,18 @@ static DAT_RETURN request_post(struct udat_ep *ep, const struct request *r)
 	/* A disconnected EP flushes each request at once. */
 	int more = r->flags & DAT_LINUX_COMPLETION_MORE_FLAG && state == DAT_EP_STATE_CONNECTED;
 	DAT_RETURN rc = DAT_SUCCESS;
+	char buf[DAT_MAX_INLINE];
+	const char *data;
 
 	if (state != DAT_EP_STATE_CONNECTED && state != DAT_EP_STATE_DISCONNECTED)
 		return udat_state_error(state);
+	/* Read the program's memory without the lock, because a page fault may take long. */
+	data = goes_inline(ep, r) && gather(buf, r) ? buf : NULL;
 	du_lock(&ep->sq.lock);
 	if (du_queue_full(&ep->sq)) {
 		rc = DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	} else {
-		request_write(ep, r);
+		request_write(ep, r, data);
 		if (du_queue_push(&ep->sq, more))
 			rc = udat_kick_error(ep->obj.ia);
 	}

@@ -64,6 +64,8 @@ struct dat_wr {
 	struct dat_sge	sge[DAT_MAX_SGE];
 };
 
+static_assert(DAT_MAX_INLINE <= U8_MAX);	/* dat_wr.inline_len */
+
 /**
  * struct dat_slot - the kernel's record of a posted work request
  * @cqe: member to which the completion of the device points

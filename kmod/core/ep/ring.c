@@ -209,7 +209,7 @@ int dat_epring_begin_move(struct dat_epmove *m)
 /* Copies to the new ring the entries that are posted and not taken.  May sleep. */
 void dat_epring_copy(const struct dat_epmove *m)
 {
-	struct dat_subring to;
+	struct dat_subring to = {};
 
 	if (m->sq) {
 		epring_sq(m->next, m->ring->status.va, &to);
@@ -228,7 +228,7 @@ void dat_epring_copy(const struct dat_epmove *m)
  */
 void dat_epring_end_move(const struct dat_epmove *m)
 {
-	struct dat_subring to;
+	struct dat_subring to = {};
 
 	dat_queue_assert_held(m->sq ?: m->rq);
 	if (m->sq) {
