@@ -41,6 +41,7 @@ struct dat_chunk {
 	struct dat_region	region;
 	u32			units;		/* size of the chunk in units of DAT_SLICE_UNIT */
 	u32			free;		/* units that belong to no slice */
+	u32			longest;	/* length of the longest run of free units */
 	unsigned long		*taken;		/* bitmap of the units that belong to a slice */
 };
 
@@ -102,17 +103,25 @@ static u32 chunk_longest_run(const struct dat_chunk *c)
 	return longest;
 }
 
-/*
- * Puts a chunk into the list for its longest run, whose length has changed.  A chunk that a single
- * slice has made larger than DAT_CHUNK_MAX takes no other slice: its bitmap may be long.
- */
-static void chunk_sort(struct dat_chunk *c)
+/* Returns the length of the run of free units that contains the @n units from @at on. */
+static u32 chunk_run_around(const struct dat_chunk *c, unsigned long at, u32 n)
 {
-	u32 longest = c->units > DAT_CHUNK_MAX / DAT_SLICE_UNIT ? 0 : chunk_longest_run(c);
+	unsigned long last = find_last_bit(c->taken, at);
+	unsigned long from = last < at ? last + 1 : 0;
 
+	return find_next_bit(c->taken, c->units, at + n) - from;
+}
+
+/*
+ * Puts a chunk into the list for its longest run, which has @longest units now.  A chunk that a
+ * single slice has made larger than DAT_CHUNK_MAX takes no other slice: its bitmap may be long.
+ */
+static void chunk_sort(struct dat_chunk *c, u32 longest)
+{
 	lockdep_assert_held(&c->pool->lock);
+	c->longest = longest;
 	list_del_init(&c->node);
-	if (longest)
+	if (longest && c->units <= DAT_CHUNK_MAX / DAT_SLICE_UNIT)
 		list_add(&c->node, &c->pool->rooms[ilog2(longest)]);
 }
 
@@ -121,7 +130,7 @@ static void chunk_take(struct dat_chunk *c, unsigned long at, u32 n)
 	bitmap_set(c->taken, at, n);
 	c->free -= n;
 	c->pool->used += (size_t)n * DAT_SLICE_UNIT;
-	chunk_sort(c);
+	chunk_sort(c, chunk_longest_run(c));
 }
 
 /*
@@ -237,6 +246,7 @@ int dat_slice_alloc(struct dat_pool *pool, size_t size, struct dat_slice *slice)
 void dat_slice_free(struct dat_slice *slice)
 {
 	u32 n = DIV_ROUND_UP(slice->size, DAT_SLICE_UNIT);
+	u32 at = slice->start / DAT_SLICE_UNIT;
 	struct dat_chunk *c = slice->chunk;
 	struct dat_pool *pool;
 	bool empty;
@@ -245,7 +255,7 @@ void dat_slice_free(struct dat_slice *slice)
 		return;
 	pool = c->pool;
 	mutex_lock(&pool->lock);
-	bitmap_clear(c->taken, slice->start / DAT_SLICE_UNIT, n);
+	bitmap_clear(c->taken, at, n);
 	c->free += n;
 	pool->used -= (size_t)n * DAT_SLICE_UNIT;
 	empty = c->free == c->units;
@@ -255,7 +265,8 @@ void dat_slice_free(struct dat_slice *slice)
 		pool->chunks--;
 		WRITE_ONCE(pool->bytes, pool->bytes - dat_mmap_size(&c->region));
 	} else {
-		chunk_sort(c);
+		/* The other runs are as they were, so no search of the bitmap is needed. */
+		chunk_sort(c, max(c->longest, chunk_run_around(c, at, n)));
 	}
 	mutex_unlock(&pool->lock);
 	/* If a process maps the chunk, the mapping keeps the pages. */
