@@ -274,6 +274,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 			   u64 user_data);
 void dat_ia_shutdown(struct dat_ia *ia);
 void dat_ia_wake(struct dat_ia *ia);
+void dat_ia_begin_end(struct dat_ia *ia);
 bool dat_ia_begin_close(struct dat_ia *ia);
 void dat_ia_close(struct dat_ia *ia);
 void dat_ia_put(struct dat_ia *ia);

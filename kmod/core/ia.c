@@ -357,6 +357,17 @@ void dat_ia_abort_conns(struct dat_ia *ia)
 }
 
 /*
+ * Begins the end of an IA that no process can use any more: ends all connections, and allows no new
+ * ones.  Waits for nothing.  The caller closes the IA afterwards.
+ */
+void dat_ia_begin_end(struct dat_ia *ia)
+{
+	/* Pairs with ep->lock in dat_ep_claim(): either it sees this, or its connection ends here. */
+	WRITE_ONCE(ia->closing, true);
+	dat_ia_abort_conns(ia);
+}
+
+/*
  * Waits until no call holds ia->sem and no registration is in progress.  After that, no call can
  * use the device and no connection can begin.  Begins the teardown of all connections, and shuts
  * down all listeners and requests.  Returns with ia->sem held for writing.

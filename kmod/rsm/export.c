@@ -166,6 +166,7 @@ void rsm_export_post(struct rsm_export *exp, bool accumulate)
 	rsm_serve_post(exp, !accumulate);
 	mutex_unlock(&node->lock);
 	while ((imp = export_walk(exp))) {
+		lockdep_assert_not_held(&node->lock);
 		rsm_event_add(&imp->obj, accumulate);
 		rsm_obj_put(&imp->obj);
 	}

@@ -22,33 +22,36 @@
  */
 #define FILE_ENDS	4
 
-/* Interval in jiffies at which file_begin_work() checks whether a connection is left. */
+/* Interval in jiffies at which file_end_work() checks whether a connection is left. */
 #define FILE_END_DELAY	(HZ / 20)
 
 /*
- * The first step of an end keeps peers from writing to memory of the process, so it must not wait
- * behind the destruction of others' objects, which may take long.  It has a workqueue of its own.
+ * The first step of an end keeps peers from writing to memory of the process, so it waits for
+ * nothing, and not for the places of the steps that may take long.
  */
 static struct workqueue_struct *file_begin_wq, *file_end_wq;
 
+/*
+ * Destroys the objects of a file.  A peer can delay the end of a connection.  So the work item does
+ * not wait for connections, but is queued again with a delay, and other files are served meanwhile.
+ */
 static void file_end_work(struct work_struct *work)
 {
-	dat_file_close_ia(container_of(work, struct dat_file, end_work));
-}
-
-/*
- * Begins the destruction of the objects of a file whose address space has ended.  A peer can delay
- * the end of a connection.  So the work item does not wait for connections, but is queued again
- * with a delay, and other files are served meanwhile.
- */
-static void file_begin_work(struct work_struct *work)
-{
-	struct dat_file *file = container_of(to_delayed_work(work), struct dat_file, begin_work);
+	struct dat_file *file = container_of(to_delayed_work(work), struct dat_file, end_work);
 
 	if (dat_ia_begin_close(file->ia))
-		queue_delayed_work(file_begin_wq, &file->begin_work, FILE_END_DELAY);
+		queue_delayed_work(file_end_wq, &file->end_work, FILE_END_DELAY);
 	else
-		queue_work(file_end_wq, &file->end_work);
+		dat_file_close_ia(file);
+}
+
+/* Begins the destruction of the objects of a file whose address space has ended. */
+static void file_begin_work(struct work_struct *work)
+{
+	struct dat_file *file = container_of(work, struct dat_file, begin_work);
+
+	dat_ia_begin_end(file->ia);
+	queue_delayed_work(file_end_wq, &file->end_work, 0);
 }
 
 /*
@@ -60,7 +63,7 @@ static void file_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 {
 	struct dat_file *file = container_of(mn, struct dat_file, mn);
 
-	queue_delayed_work(file_begin_wq, &file->begin_work, 0);
+	queue_work(file_begin_wq, &file->begin_work);
 }
 
 static const struct mmu_notifier_ops file_mn_ops = {
@@ -74,8 +77,8 @@ static void file_open(struct dat_devfile *devfile)
 	mutex_init(&file->lock);
 	mutex_init(&file->kicking);
 	xa_init_flags(&file->bells, XA_FLAGS_ALLOC);
-	INIT_DELAYED_WORK(&file->begin_work, file_begin_work);
-	INIT_WORK(&file->end_work, file_end_work);
+	INIT_WORK(&file->begin_work, file_begin_work);
+	INIT_DELAYED_WORK(&file->end_work, file_end_work);
 	file->mn.ops = &file_mn_ops;
 }
 
@@ -102,8 +105,8 @@ static void file_release(struct dat_devfile *devfile)
 		return;
 	/* mmu_notifier_unregister() queues file->begin_work if the address space has not ended. */
 	mmu_notifier_unregister(&file->mn, devfile->mm);
-	cancel_delayed_work_sync(&file->begin_work);
-	cancel_work_sync(&file->end_work);
+	cancel_work_sync(&file->begin_work);
+	cancel_delayed_work_sync(&file->end_work);
 	dat_file_close_ia(file);
 	dat_ia_put(file->ia);
 	dat_region_free(&file->doorbell);

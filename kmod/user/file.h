@@ -39,8 +39,8 @@
 struct dat_file {
 	struct dat_devfile	base;
 	struct mmu_notifier	mn;
-	struct delayed_work	begin_work;
-	struct work_struct	end_work;
+	struct work_struct	begin_work;
+	struct delayed_work	end_work;
 	struct mutex		lock;		/* protects ia, bells, words */
 	struct dat_ia		*ia;
 	struct dat_region	doorbell;

@@ -20,7 +20,7 @@
 #include "tracefs.h"
 
 #define LISTENERS	30	/* listeners in the tests that count work items */
-#define FEW		20	/* more than the work items of some events of one adapter */
+#define FEW		60	/* more than the work items of some events of one adapter */
 #define ESTABLISHED	0	/* result of meet() after a success */
 
 /* Run an "ip" command.  Return 0 or -1. */

@@ -127,6 +127,7 @@ TEST_F(mmap, small_regions_are_contiguous)
 
 	ASSERT_NE(MAP_FAILED, va);
 	ASSERT_LT(4096, e->status.size);
+	/* The driver makes do with single pages if no others are free at once. */
 	first = frame_of(va);
 	if (!first)
 		SKIP(return, "only a privileged process sees the numbers of its frames");
