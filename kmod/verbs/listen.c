@@ -243,9 +243,17 @@ static struct listen_point *points_prune(struct verbs_listener *l, struct listen
 	return p;
 }
 
+/*
+ * Removes all points.  rdma_cm may free an id that a handler of requests is about to use, unless it
+ * is the last id with the port number at the device.  So the points at IPv4 addresses, which get
+ * most requests and are the first in the list, go last.
+ */
 static void points_remove(struct verbs_listener *l)
 {
-	points_prune(l, list_first_entry(&l->points, struct listen_point, node), NULL);
+	struct listen_point *p, *prev;
+
+	list_for_each_entry_safe_reverse(p, prev, &l->points, node)
+		point_remove(p);
 }
 
 /*
