@@ -362,7 +362,10 @@ void dat_ia_abort_conns(struct dat_ia *ia)
  */
 void dat_ia_begin_end(struct dat_ia *ia)
 {
-	/* Pairs with ep->lock in dat_ep_claim(): either it sees this, or its connection ends here. */
+	/*
+	 * dat_ep_claim() reads this under ep->lock: either it sees this, or its connection ends
+	 * here.
+	 */
 	WRITE_ONCE(ia->closing, true);
 	dat_ia_abort_conns(ia);
 }
