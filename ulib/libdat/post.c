@@ -118,9 +118,9 @@ struct request {
 };
 
 /*
- * Returns whether the data go into the entry.  A read has none.  With BARRIER_FENCE, an earlier read
- * may still have to bring the data.  The consumer has asked for inline data, so the data are where
- * the program can read them.
+ * Returns whether the data go into the entry.  A read has none.  With BARRIER_FENCE, an earlier
+ * read may still have to bring the data.  The consumer has asked for inline data, so the data are
+ * where the program can read them.
  */
 static int goes_inline(const struct udat_ep *ep, const struct request *r)
 {
