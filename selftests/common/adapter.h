@@ -99,10 +99,10 @@ static inline int v0_has(const char *addr)
 }
 
 /*
- * Add the IPv4 or IPv6 address @addr to v0, or remove it: @type is RTM_NEWADDR or RTM_DELADDR.  The
- * subnet has 24 or 64 bits.  Returns 0 or a negative errno.
+ * Add the IPv4 or IPv6 address @addr to the interface @name, or remove it: @type is RTM_NEWADDR or
+ * RTM_DELADDR.  The subnet has 24 or 64 bits.  Returns 0 or a negative errno.
  */
-static inline int v0_change(int type, const char *addr)
+static inline int address_change(const char *name, int type, const char *addr)
 {
 	int ipv6 = !!strchr(addr, ':'), len = ipv6 ? 16 : 4, fd;
 	struct {
@@ -119,7 +119,7 @@ static inline int v0_change(int type, const char *addr)
 		.msg = {
 			.ifa_family = ipv6 ? AF_INET6 : AF_INET,
 			.ifa_prefixlen = ipv6 ? 64 : 24,
-			.ifa_index = if_nametoindex("v0"),
+			.ifa_index = if_nametoindex(name),
 		},
 		.attr = { .rta_type = IFA_LOCAL, .rta_len = RTA_LENGTH(len) },
 	};
@@ -138,6 +138,11 @@ static inline int v0_change(int type, const char *addr)
 		recv(fd, &answer, sizeof(answer), 0);
 	close(fd);
 	return answer.err.error;
+}
+
+static inline int v0_change(int type, const char *addr)
+{
+	return address_change("v0", type, addr);
 }
 
 /*

@@ -698,15 +698,15 @@ TEST_F_TIMEOUT(address, many_listeners_follow_in_one_work_item, 120)
 	EXPECT_LT(n, FEW) TH_LOG("%s", log);
 }
 
-/* Change addresses until *@arg is set. */
+/* Change addresses of another interface until *@arg is set. */
 static void *keep_changing(void *arg)
 {
 	volatile int *stop = arg;
 
 	while (!*stop) {
-		v0_change(RTM_NEWADDR, "10.9.9.2");
+		address_change("lo", RTM_NEWADDR, "127.9.9.2");
 		usleep(20000);
-		v0_change(RTM_DELADDR, "10.9.9.2");
+		address_change("lo", RTM_DELADDR, "127.9.9.2");
 		usleep(20000);
 	}
 	return NULL;
