@@ -420,7 +420,7 @@ TEST_F_TIMEOUT(inline, with_it_the_bytes_are_those_that_the_program_sees, 60)
 	EXPECT_EQ(0, arrives(p, 1, &seg, old, 64));
 }
 
-/* What a post checks does not depend on the place of the data. */
+/* A post makes the same checks with inline data and without. */
 TEST_F_TIMEOUT(inline, memory_that_is_not_registered_is_refused_as_ever, 60)
 {
 	struct a_pair *p = &self->p;

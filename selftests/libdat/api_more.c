@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* DAT_LINUX_COMPLETION_MORE_FLAG: requests that another request follows take no call of their own. */
+/*
+ * DAT_LINUX_COMPLETION_MORE_FLAG: a request that another request follows makes no system call of
+ * its own.
+ */
 #define _GNU_SOURCE
 #include <string.h>
 #include <unistd.h>

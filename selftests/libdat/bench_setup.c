@@ -21,6 +21,7 @@
 #include "kselftest_harness.h"
 #include "dat_api.h"
 #include "clock.h"
+#include "proc.h"
 
 #define ATTEMPTS	3
 #define VERBS_PORT	(A_QUAL + 7)
@@ -376,16 +377,7 @@ TEST_F_TIMEOUT(connections, come_and_go_at_0_8_times_the_rate_of_librdmacm, 600)
 
 static long free_memory(void)
 {
-	long kib = 0;
-	FILE *f = fopen("/proc/meminfo", "r");
-	char line[128];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemFree: %ld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
+	return proc_number("/proc/meminfo", "MemFree");
 }
 
 static long mapped(void)

@@ -280,7 +280,7 @@ TEST_F_TIMEOUT(inline, more_data_than_the_ep_asked_for, 60)
 
 TEST_F_TIMEOUT(inline, more_data_than_an_entry_holds, 300)
 {
-	/* Of the last two, the low eight bits alone would do. */
+	/* The low eight bits of 0x100 and of 0x108 are a length that the entry may have. */
 	static const uint16_t len[] = { DAT_MAX_INLINE + 1, 128, 0x7fff, 0xffff, 0x100, 0x108 };
 	unsigned int i;
 

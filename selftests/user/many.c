@@ -62,16 +62,7 @@ static int lines_of(int fd, const char *type)
 
 static long available_kib(void)
 {
-	FILE *f = fopen("/proc/meminfo", "r");
-	char line[128];
-	long kib = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %ld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
+	return proc_number("/proc/meminfo", "MemAvailable");
 }
 
 FIXTURE(many) {

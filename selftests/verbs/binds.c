@@ -559,7 +559,7 @@ TEST_F_TIMEOUT(driver, each_bind_ends_the_key_of_the_previous_one, 120)
 	EXPECT_EQ(0, t_free(&w->p.f, DAT_OBJ_LMR, w->mem.id));
 }
 
-/* What is too large for a work request is registered and ended directly. */
+/* A binding that is too large for a work request is made and ended without one. */
 TEST_F_TIMEOUT(driver, a_large_binding_between_two_small_ones, 120)
 {
 	FIXTURE_DATA(binds) *w = &self->w;

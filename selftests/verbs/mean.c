@@ -88,7 +88,7 @@ MODULE_PARM_DESC(no_inline, "create_qp() grants no inline data");
 static int notify_ms = -1;
 module_param(notify_ms, int, 0644);
 MODULE_PARM_DESC(notify_ms,
-		 "Completions are announced in hard interrupt, after this time; one for all until then");
+		 "Announce completions in hard interrupt after this time, once for all until then");
 
 enum { LAST_WQE_AS_IS, LAST_WQE_LOST, LAST_WQE_EARLY, LAST_WQE_LATE };
 
@@ -129,7 +129,7 @@ MODULE_PARM_DESC(dereg_hangs, "dereg_mr() of the kernel waits until this is 0");
 static int query_hangs;
 module_param(query_hangs, int, 0644);
 MODULE_PARM_DESC(query_hangs,
-		 "1: the next query of a port by a process waits until this is 0; 2: a query waits");
+		 "1: the next port query of a process waits until this is 0; 2: one waits");
 
 static bool no_ah;
 module_param(no_ah, bool, 0644);
@@ -804,7 +804,7 @@ static const struct kernel_param_ops driver_ops = {
 
 module_param_cb(driver, &driver_ops, NULL, 0200);
 MODULE_PARM_DESC(driver,
-		 "Driver that the devices claim: mlx5, cxgb4, bnxt_re, qedr, hns, irdma, unknown; or rxe");
+		 "Driver that devices claim: mlx5, cxgb4, bnxt_re, qedr, hns, irdma, unknown, rxe");
 
 /* --- completions that are held back ------------------------------------------------------ */
 
@@ -846,7 +846,7 @@ static const struct kernel_param_ops hold_ops = {
 
 module_param_cb(hold, &hold_ops, &hold, 0644);
 MODULE_PARM_DESC(hold,
-		 "Completions of a queue are held back from its next registration on; 0 releases all");
+		 "Hold back completions of a queue from its next registration on; 0: none");
 
 /* --- events ------------------------------------------------------------------------------ */
 
@@ -937,7 +937,7 @@ static const struct kernel_param_ops raise_ops = {
 
 module_param_cb(raise, &raise_ops, NULL, 0200);
 MODULE_PARM_DESC(raise,
-		 "Raise an event: cq_err, qp_fatal, last_wqe, comm_est, port_err, port_active, device_fatal");
+		 "cq_err, qp_fatal, last_wqe, comm_est, port_err, port_active or device_fatal");
 
 static int __init mean_init(void)
 {

@@ -288,8 +288,8 @@ struct udat_srq {
  * @recv_evd, @request_evd, @connect_evd: EVDs of the EP, or NULL
  * @srq: shared receive queue, or NULL; constant
  * @attr: attributes that the driver granted, without named attributes
- * @max_inline: requests with data up to this number of bytes are posted with inline data; protected
- *	by sq.lock
+ * @max_inline: requests with data up to this number of bytes are posted with inline data; changes
+ *	only while the EP is unconnected
  * @stage: state that only the library knows: RESERVED, PASSIVE_CONNECTION_PENDING or
  *	TENTATIVE_CONNECTION_PENDING; 0 if the driver's state is valid
  * @submit: mapped struct dat_submit, SQEs and RQEs; dat_ep_modify() changes @submit and all fields

@@ -6,8 +6,8 @@
  *
  * When the pump returns, one of these events will run the pump again: the completion of an entry of
  * this queue in flight, or on a solicited connection the next poll of its receive CQ; a kick by the
- * producer, for which the pump sets NEED_KICK; a visit by the
- * poller thread, while that thread polls the doorbells; or the next post of a kernel consumer.
+ * producer, for which the pump sets NEED_KICK; a visit by the poller thread, while that thread
+ * polls the doorbells; or the next post of a kernel consumer.
  *
  * A ring may be long, but softirqs must not be disabled for long.  So a loop over all entries of a
  * ring runs in slices of DAT_SLICE entries.
