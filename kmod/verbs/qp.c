@@ -437,10 +437,15 @@ static unsigned long destroy_qp(struct verbs_conn *vc)
 
 	/* The destruction of the QP removes completions from the CQ, so take them first. */
 	verbs_take_rest(vc);
-	rdma_destroy_qp(vc->id);
-	if (verbs_qp_stuck(vc))
+	/* rdma_destroy_qp() does not tell whether the driver has destroyed the QP. */
+	rdma_lock_handler(vc->id);
+	vc->id->qp = NULL;
+	rdma_unlock_handler(vc->id);
+	if (ib_destroy_qp(vc->qp)) {
+		verbs_qp_stuck(vc);
 		dat_log("%s: the driver cannot destroy a queue pair, which is kept",
 			ep->obj.ia->name);
+	}
 	/* Report a pending error, because the error may be why the peer has disconnected. */
 	if (cancel_work_sync(&vc->error_work))
 		error_work(&vc->error_work);

@@ -23,18 +23,12 @@
 #include "lib/log.h"
 #include "verbs/verbs.h"
 
-/*
- * Returns true, and sets vc->stuck, if rdma_destroy_qp() has not destroyed vc->qp.  The function
- * returns no error, but a QP that exists uses its CQs, which no other QP uses.
- */
-bool verbs_qp_stuck(struct verbs_conn *vc)
+/* Sets vc->stuck, because the driver has not destroyed vc->qp.  May sleep. */
+void verbs_qp_stuck(struct verbs_conn *vc)
 {
-	if (!atomic_read(&vc->cq->usecnt))
-		return false;
 	WRITE_ONCE(vc->stuck, vc->qp);
 	/* Wait for qp_event() calls that have not seen vc->stuck. */
 	synchronize_rcu();
-	return true;
 }
 
 /* Keeps a connection with a stuck QP until the removal of the device.  Calls dat_conn_keep(). */

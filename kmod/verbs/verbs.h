@@ -349,7 +349,7 @@ int verbs_recv_take(struct dat_conn *conn);
 void verbs_recv_notify_all(struct verbs_conn *vc);
 
 /* stuck.c */
-bool verbs_qp_stuck(struct verbs_conn *vc);
+void verbs_qp_stuck(struct verbs_conn *vc);
 void verbs_stuck_keep(struct verbs_conn *vc);
 void verbs_dereg_mr(const struct dat_dev *dev, struct ib_mr *mr, struct ib_umem **umem);
 void verbs_stuck_end(struct verbs_dev *vdev);
