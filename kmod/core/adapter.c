@@ -40,6 +40,22 @@ struct dat_dev *dat_dev_get(struct dat_dev *dev)
 	return dev;
 }
 
+/*
+ * Makes a removal of the device wait for dat_dev_ended(): a connection that has left its EP, or a
+ * CQ that no connection uses any more, goes on using the device until it ends.
+ */
+void dat_dev_ending(struct dat_dev *dev)
+{
+	atomic_inc(&dev->ending);
+}
+
+/* The caller holds a reference of the device. */
+void dat_dev_ended(struct dat_dev *dev)
+{
+	if (atomic_dec_and_test(&dev->ending))
+		wake_up_var(&dev->ending);
+}
+
 void dat_dev_put(struct dat_dev *dev)
 {
 	kref_put(&dev->ref, dev_release);

@@ -40,10 +40,12 @@
  *   dat_file->kicking     mutex of the user face: a kick over iWARP
  *   ia->resize_lock       mutex; replacements of rings
  *   verbs_pz->reg_lock    mutex of the verbs transport: connection that registers memory
+ *   verbs_evd->lock       mutex of the verbs transport: CQs of an EVD
  *   psp->lock             mutex; EVD of a listener
  *   request lock          ops->request_lock(), or the transport's lock of a connection; held around
  *                         event handlers of the transport, which never take ia->sem
- *   ep->lock              BH spinlock; a thread never holds two of them
+ *   cq->lock              BH spinlock; polls of a CQ.  An inner one is only tried, inside a post
+ *   ep->lock              BH spinlock; a thread waits for one only, and an inner one is only tried
  *   evd->lock             BH spinlock; a thread never holds two of them
  *   srq->lock             BH spinlock
  *   pz->rmr_lock          BH spinlock
@@ -118,7 +120,7 @@ struct dat_dev {
 	struct dat_limits		limits;
 	u32				serial;	/* number of the registration, from 1 on */
 	struct list_head		ias;	/* open IAs; dat_ias_lock */
-	/* Number of connections that have left their EP and wait for dat_conn_{gone,keep}(). */
+	/* Number of connections and CQs that a removal waits for; see dat_dev_ending(). */
 	atomic_t			ending;
 	struct dat_stats __percpu	*stats[]; /* counters of each port; [0]: port 1 */
 };
@@ -264,6 +266,8 @@ int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active);
 void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia);
 struct dat_dev *dat_dev_get(struct dat_dev *dev);
+void dat_dev_ending(struct dat_dev *dev);
+void dat_dev_ended(struct dat_dev *dev);
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_detach(struct dat_ia *ia);

@@ -12,8 +12,10 @@
 
 struct dat_binding;
 struct dat_conn;
+struct dat_cq;
 struct dat_cr;
 struct dat_dev;
+struct dat_evd;
 struct dat_kmem;
 struct dat_lmr;
 struct dat_path;
@@ -167,6 +169,7 @@ struct dat_handshake {
  * @addr: find a usable address of a port in a network namespace.  The addresses are numbered; take
  *	the first address from number *@nr on, and set *@nr to the number of that address.  Return
  *	false if there is no such address.  The same address may have several numbers.
+ * @evd_init: initialize the transport's part of an EVD
  * @pz_init: create the transport's protection zone and set pz->dma_key; may sleep
  * @pz_exit: destroy the transport's protection zone; idempotent; allowed without @pz_init; may
  *	sleep
@@ -245,13 +248,14 @@ struct dat_handshake {
  * @mark: post a marker to the SQ, which is executed after all earlier requests; call
  *	dat_queue_mark_done() when it has completed; one marker at a time; ep->lock held
  * @post_recv: post a chain of receives; ep->lock held
- * @take: poll for completions, report them with dat_complete(), call dat_conn_completed(), and
- *	return the number of completions; more may be left; ep->lock held
+ * @take: poll a CQ for completions, report them with dat_complete(), call dat_conn_completed() for
+ *	their connections, and return the number of completions; more may be left; cq->lock held,
+ *	softirqs disabled
  * @take_unsolicited: poll for receives of a solicited connection, report the receives and return
- *	the number of receives, as @take does
+ *	the number of receives; no lock held
  * @rearm: schedule a handler that polls for completions until there are none, then arms the CQ,
- *	unless the connection joins busy polling again; only for a connection that dat_busy_leave()
- *	has removed; ep->lock held
+ *	unless the CQ joins busy polling again; only for a CQ that dat_busy_leave() has removed;
+ *	cq->lock held
  *
  * The driver of the device cannot go away during a call.  The caller holds the device with @hold,
  * has locked an IA of the device with dat_ia_lock_live(), is counted in ia->pinning, or works for
@@ -269,6 +273,7 @@ struct dat_xport_ops {
 	void (*port_query)(const struct dat_dev *dev, u32 port, struct dat_port *out);
 	bool (*addr)(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
 		     struct sockaddr_storage *ss);
+	void (*evd_init)(struct dat_evd *evd);
 	int  (*pz_init)(struct dat_pz *pz);
 	void (*pz_exit)(struct dat_pz *pz);
 	int  (*mem_map)(struct dat_dev *dev, struct dat_kmem *mem, u32 priv);
@@ -311,9 +316,9 @@ struct dat_xport_ops {
 	int  (*mark)(struct dat_conn *conn);
 	int  (*post_recv)(struct dat_conn *conn, const struct ib_recv_wr *wr,
 			  const struct ib_recv_wr **bad);
-	int  (*take)(struct dat_conn *conn);
+	int  (*take)(struct dat_cq *cq);
 	int  (*take_unsolicited)(struct dat_conn *conn);
-	void (*rearm)(struct dat_conn *conn);
+	void (*rearm)(struct dat_cq *cq);
 };
 
 #endif /* _DAT_XPORT_H */

@@ -178,7 +178,7 @@ void verbs_rmr_exit(struct dat_rmr *rmr)
 /* Handles a completion for a bind.  Context: in verbs_poll(), ep->lock held. */
 static void bind_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct verbs_conn *vc = cq->cq_context;
+	struct verbs_conn *vc = container_of(wc->wr_cqe, struct verbs_conn, bind_cqe);
 	u8 status = DAT_ST_RMR_FAILED;
 
 	lockdep_assert_held(&vc->conn.ep->lock);

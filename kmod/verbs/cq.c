@@ -1,257 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * The completion queue of a connection, and the handlers that poll the CQ.
+ * Completion queues: which connections share one, how long it is, and its end.  poll.c polls them.
  *
- * The handlers take completions in batches under ep->lock, and run the pump after a poll.  The
- * poll loops of ib_core are not used, because such a loop would take the lock and run the pump for
- * each completion.
+ * The connections of an EVD share its CQs.  A connection that has an EVD for its requests and
+ * another one for its receives uses a CQ of each.  An endpoint without any EVD has a CQ of its own,
+ * and so have the receives of a solicited connection; see solicited.c.
  *
- * cq_notified() polls the CQ directly if it runs in softirq and finds ep->lock free.  Otherwise
- * cq_notified() schedules irq_poll, which calls cq_irq_poll().
+ * A CQ that overflows loses completions, so a connection reserves an entry for each work request
+ * that it may have in flight.  The connections of an SRQ reserve its window once, because a buffer
+ * completes only once.  If no CQ of the EVD has enough free entries, a further one is made, which
+ * is twice as long as the longest so far.  The first one is as long as the ring of the EVD: a
+ * consumer makes that as long as it expects completions.
  */
+#include <linux/log2.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
 #include "core/dat.h"
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
-#include "core/ep/queue.h"
+#include "core/ep/srq.h"
 #include "core/event/evd.h"
 #include "core/xport.h"
 #include "verbs/verbs.h"
 
-static const u8 wc_status[] = {
-	[IB_WC_SUCCESS]			= DAT_ST_SUCCESS,
-	[IB_WC_LOC_LEN_ERR]		= DAT_ST_LOCAL_LENGTH,
-	[IB_WC_LOC_QP_OP_ERR]		= DAT_ST_LOCAL_EP,
-	[IB_WC_LOC_EEC_OP_ERR]		= DAT_ST_TRANSPORT,
-	[IB_WC_LOC_PROT_ERR]		= DAT_ST_LOCAL_PROTECTION,
-	[IB_WC_WR_FLUSH_ERR]		= DAT_ST_FLUSHED,
-	[IB_WC_MW_BIND_ERR]		= DAT_ST_RMR_FAILED,
-	[IB_WC_BAD_RESP_ERR]		= DAT_ST_BAD_RESPONSE,
-	[IB_WC_LOC_ACCESS_ERR]		= DAT_ST_LOCAL_PROTECTION,
-	[IB_WC_REM_INV_REQ_ERR]		= DAT_ST_REMOTE_RESPONDER,
-	[IB_WC_REM_ACCESS_ERR]		= DAT_ST_REMOTE_ACCESS,
-	[IB_WC_REM_OP_ERR]		= DAT_ST_REMOTE_RESPONDER,
-	[IB_WC_RETRY_EXC_ERR]		= DAT_ST_TRANSPORT,
-	[IB_WC_RNR_RETRY_EXC_ERR]	= DAT_ST_RECEIVER_NOT_READY,
-	[IB_WC_LOC_RDD_VIOL_ERR]	= DAT_ST_LOCAL_PROTECTION,
-	[IB_WC_REM_INV_RD_REQ_ERR]	= DAT_ST_REMOTE_RESPONDER,
-	[IB_WC_REM_ABORT_ERR]		= DAT_ST_REMOTE_RESPONDER,
-	[IB_WC_INV_EECN_ERR]		= DAT_ST_TRANSPORT,
-	[IB_WC_INV_EEC_STATE_ERR]	= DAT_ST_TRANSPORT,
-	[IB_WC_FATAL_ERR]		= DAT_ST_TRANSPORT,
-	[IB_WC_RESP_TIMEOUT_ERR]	= DAT_ST_RECEIVER_NOT_READY,
-	[IB_WC_GENERAL_ERR]		= DAT_ST_TRANSPORT,
-};
+/* Completions for each list of the hash table; most connections reserve about as many. */
+#define ENTRIES_PER_LIST	32
 
-static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool recv)
+/* Ends the connections that use a CQ in error: it has lost completions, and delivers no more. */
+static void error_work(struct work_struct *work)
 {
-	/* The segments were valid when posted, so the message must be longer than the receive. */
-	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR && dev->quirks & DAT_QUIRK_LONG_IS_QP_OP)
-		return DAT_ST_LOCAL_LENGTH;
-	if ((unsigned int)wc->status >= ARRAY_SIZE(wc_status))
-		return DAT_ST_TRANSPORT;
-	return wc_status[wc->status];
-}
+	struct verbs_cq *vcq = container_of(work, struct verbs_cq, error_work);
+	struct verbs_cq_use *use;
+	struct dat_ep *ep;
+	u32 i;
 
-/*
- * Returns true if a successful receive holds a message that fits into @posted bytes.  The peer
- * chooses the opcode and the length, so check both.  An RDMA write with immediate data is no
- * message, because the write consumes a receive but puts no data into the segments of the receive.
- * A send that invalidates a key is a message, because the invalidation can only revoke access.
- */
-static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
-{
-	return wc->opcode == IB_WC_RECV && !(wc->wc_flags & IB_WC_WITH_IMM) &&
-	       wc->byte_len <= posted;
-}
-
-/* Converts a receive with IB_WC_SUCCESS.  Sets an error if the receive holds no valid message. */
-static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 posted,
-					       struct dat_completion *c)
-{
-	c->status = DAT_ST_SUCCESS;
-	c->len = wc->byte_len;
-	if (unlikely(!is_message(wc, posted)))
-		c->status = wc->byte_len > posted ? DAT_ST_LOCAL_LENGTH : DAT_ST_BAD_RESPONSE;
-	if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE))
-		c->rkey = wc->ex.invalidate_rkey;
-}
-
-static noinline void failure_to_completion(struct verbs_conn *vc, const struct ib_wc *wc,
-					   struct dat_completion *c)
-{
-	bool recv = c->slot->recv;
-
-	c->status = wc_to_status(wc, vc->conn.dev, recv);
-	c->unproven = vc->conn.unordered;
-	/* The device refuses the peer's message.  The teardown waits for the NAK of the device. */
-	if (recv && wc->status != IB_WC_WR_FLUSH_ERR)
-		WRITE_ONCE(vc->refused, true);
-}
-
-static __always_inline void to_completion(struct verbs_conn *vc, const struct ib_wc *wc,
-					  struct dat_completion *c)
-{
-	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
-
-	c->slot = slot;
-	c->rkey = 0;
-	c->unproven = false;
-	if (unlikely(wc->status != IB_WC_SUCCESS))
-		failure_to_completion(vc, wc, c);
-	else if (slot->recv)
-		recv_to_completion(wc, slot->len, c);
-	else
-		c->status = DAT_ST_SUCCESS;
-}
-
-/*
- * Handles the @n completions in vc->wc.  A bind or a drain sets done() in the CQE of the work
- * request.  A NULL done() means that the CQE belongs to a struct dat_slot.
- */
-static void wc_complete(struct verbs_conn *vc, struct ib_cq *cq, int n)
-{
-	struct ib_wc *wc = vc->wc, *end = wc + n;
-	struct dat_completion *c = vc->done;
-	struct dat_conn *conn = &vc->conn;
-	u32 k = 0;
-
-	for (; wc != end; wc++) {
-		if (likely(!wc->wr_cqe->done)) {
-			to_completion(vc, wc, &c[k++]);
-			continue;
+	spin_lock_bh(&vcq->cq.lock);
+	for (i = 0; i <= vcq->mask; i++) {
+		hlist_for_each_entry(use, &vcq->qps[i], node) {
+			ep = use->vc->conn.ep;
+			spin_lock(&ep->lock);
+			dat_conn_fail(&use->vc->conn, DAT_EV_BROKEN);
+			spin_unlock(&ep->lock);
 		}
-		dat_complete(conn, c, k);
-		k = 0;
-		wc->wr_cqe->done(cq, wc);
 	}
-	dat_complete(conn, c, k);
+	spin_unlock_bh(&vcq->cq.lock);
 }
 
-/*
- * Takes at most @budget completions from @cq, reports the completions, and returns their number.
- * If the number is @budget, the CQ may hold more.  Context: ep->lock held, softirqs disabled.
- */
-int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget)
+/* Handles an asynchronous event of a CQ.  The driver may call this in hard interrupt. */
+static void cq_event(struct ib_event *event, void *context)
 {
-	const struct dat_ep *ep = vc->conn.ep;
-	u32 sq_done = ep->sq.done, rq_done = ep->rq.done;
-	int done = 0, n;
-
-	lockdep_assert_held(&ep->lock);
-	do {
-		n = ib_poll_cq(cq, min(budget - done, DAT_BATCH), vc->wc);
-		if (n <= 0)
-			break;
-		wc_complete(vc, cq, n);
-		done += n;
-	} while (n == DAT_BATCH && done < budget);
-	if (done)
-		dat_conn_completed(&vc->conn, sq_done, rq_done);
-	return done;
-}
-
-/* Arms the CQ.  Returns true if the CQ may hold completions that will trigger no notification. */
-static bool cq_rearm(struct ib_cq *cq)
-{
-	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
-}
-
-static int cq_irq_poll(struct irq_poll *iop, int budget)
-{
-	struct verbs_conn *vc = container_of(iop, struct verbs_conn, iop);
-	bool polled = false, open = false;
-	struct dat_ep *ep;
-	int done = 0;
-
-	rcu_read_lock();
-	ep = READ_ONCE(vc->conn.ep);
-	if (ep) {
-		dat_complete_begin(&vc->conn);
-		spin_lock_bh(&ep->lock);
-		open = verbs_takes(vc, ep);
-		if (open)
-			done = verbs_poll(vc, vc->cq, budget);
-		polled = done && done < budget && dat_busy_join(&vc->conn);
-		/*
-		 * Call irq_poll_complete() while ep->lock is held.  The connection may leave busy
-		 * polling as soon as ep->lock is free.  verbs_rearm() then calls irq_poll_sched(),
-		 * which has no effect before irq_poll_complete().
-		 */
-		if (polled)
-			irq_poll_complete(iop);
-		spin_unlock_bh(&ep->lock);
-		dat_complete_end(&vc->conn);
-	}
-	rcu_read_unlock();
-	if (polled || done == budget)
-		return done;
-	irq_poll_complete(iop);
-	if (open && cq_rearm(vc->cq))
-		irq_poll_sched(iop);
-	return done;
-}
-
-/*
- * Polls the CQ if ep->lock is free, then arms the CQ unless the connection has joined busy polling.
- * Returns true if the CQ must be polled again.  The caller is in softirq.
- */
-static bool cq_try(struct verbs_conn *vc, struct dat_ep *ep)
-{
-	bool polled, open;
-	int done = 0;
-
-	if (!spin_trylock(&ep->lock))
-		return true;
-	dat_complete_begin(&vc->conn);
-	open = verbs_takes(vc, ep);
-	if (open)
-		done = verbs_poll(vc, vc->cq, VERBS_CQ_BUDGET);
-	polled = done && done < VERBS_CQ_BUDGET && dat_busy_join(&vc->conn);
-	spin_unlock(&ep->lock);
-	dat_complete_end(&vc->conn);
-	return done == VERBS_CQ_BUDGET || (open && !polled && cq_rearm(vc->cq));
-}
-
-/*
- * Handles a notification of the CQ.  The driver may call this in any context, even inside a post,
- * which holds ep->lock on this CPU.
- */
-static void cq_notified(struct ib_cq *cq, void *context)
-{
-	struct verbs_conn *vc = context;
-	struct dat_ep *ep;
-	bool more;
-
-	/* Unless this CPU serves a softirq, the interrupted code may hold a lock of this module. */
-	if (!in_serving_softirq() || in_hardirq() || irqs_disabled()) {
-		irq_poll_sched(&vc->iop);
-		return;
-	}
-	/* A softirq is an RCU read side, so the EP stays allocated. */
-	ep = READ_ONCE(vc->conn.ep);
-	more = ep && cq_try(vc, ep);
-	if (more)
-		irq_poll_sched(&vc->iop);
-}
-
-/*
- * Handles an asynchronous event of a CQ.  A CQ in error has lost completions and delivers no more,
- * so the connection ends.  The driver may call this in hard interrupt.
- */
-void verbs_cq_event(struct ib_event *event, void *context)
-{
-	struct verbs_conn *vc = context;
+	struct verbs_cq *vcq = context;
 
 	if (event->event != IB_EVENT_CQ_ERR)
 		return;
-	WRITE_ONCE(vc->cq_failed, true);
-	queue_work(dat_wq, &vc->error_work);
+	WRITE_ONCE(vcq->failed, true);
+	queue_work(dat_wq, &vcq->error_work);
 }
 
 /*
- * Chooses the completion vector with the fewest connections, and counts the connection.
- * Connections that are made at the same time may choose the same vector.
+ * Chooses the completion vector with the fewest CQs, and counts the CQ.  CQs that are made at the
+ * same time may choose the same vector.
  */
 static u32 vector_get(struct verbs_dev *vdev)
 {
@@ -269,89 +79,398 @@ static void vector_put(struct verbs_dev *vdev, u32 vector)
 	atomic_dec(&vdev->vector_users[vector]);
 }
 
-/* Creates and arms a CQ for @entries completions, and chooses the completion vector.  May sleep. */
-int verbs_cq_create(struct verbs_conn *vc, u32 entries)
+static void exit_work(struct work_struct *work)
+{
+	struct verbs_cq *vcq = container_of(to_rcu_work(work), struct verbs_cq, exit_work);
+	struct dat_dev *dev = vcq->vdev->dev;
+	struct verbs_cq_srq *s, *next;
+
+	ib_destroy_cq(vcq->ib);
+	/* The driver calls no handler any more.  The tasklet may never have been set up. */
+	tasklet_kill(&vcq->recv_task);
+	cancel_work_sync(&vcq->error_work);
+	vector_put(vcq->vdev, vcq->vector);
+	dat_locked_uncharge(&vcq->locked);
+	/* What use_detach() has left for a queue pair that was stuck. */
+	list_for_each_entry_safe(s, next, &vcq->srqs, entry)
+		kfree(s);
+	if (vcq->vevd)
+		dat_obj_put(&vcq->vevd->evd.obj);
+	kvfree(vcq);
+	dat_dev_ended(dev);
+	dat_dev_put(dev);
+}
+
+static void grace_work(struct work_struct *work)
+{
+	struct verbs_cq *vcq = container_of(to_delayed_work(work), struct verbs_cq, grace_work);
+
+	queue_rcu_work(dat_close_wq, &vcq->exit_work);
+}
+
+/*
+ * Destroys a CQ without connections after a grace period.  A running verbs_irq_poll() may still arm
+ * the CQ, even after irq_poll_complete(), and a polling thread may have found the CQ, but both have
+ * ended then.  No work item runs during the grace period, so the wait occupies no worker.  May
+ * sleep.
+ */
+static void cq_end(struct verbs_cq *vcq)
+{
+	struct dat_dev *dev = dat_dev_get(vcq->vdev->dev);
+
+	spin_lock_bh(&vcq->cq.lock);
+	dat_busy_leave(&vcq->cq);
+	/* A queue pair that is stuck may go on completing: do not join again. */
+	vcq->cq.evd = NULL;
+	spin_unlock_bh(&vcq->cq.lock);
+	irq_poll_disable(&vcq->iop);
+	dat_dev_ending(dev);
+	if (dev->quirks & DAT_QUIRK_CQ_GRACE)
+		queue_delayed_work(dat_close_wq, &vcq->grace_work, HZ);
+	else
+		queue_rcu_work(dat_close_wq, &vcq->exit_work);
+}
+
+static void cq_init(struct verbs_cq *vcq, const struct dat_conn *conn, struct dat_evd *evd)
+{
+	spin_lock_init(&vcq->cq.lock);
+	vcq->cq.ops = conn->dev->ops;
+	vcq->cq.sink = conn->sink;
+	vcq->cq.evd = evd;
+	vcq->vdev = to_verbs_dev(conn->dev);
+	INIT_LIST_HEAD(&vcq->srqs);
+	INIT_WORK(&vcq->error_work, error_work);
+	INIT_DELAYED_WORK(&vcq->grace_work, grace_work);
+	INIT_RCU_WORK(&vcq->exit_work, exit_work);
+	irq_poll_init(&vcq->iop, DAT_BATCH, verbs_irq_poll);
+}
+
+/*
+ * Makes and arms a CQ for @entries completions.  @evd: EVD of its events, or NULL.  @solicited: the
+ * CQ is for the receives of a solicited connection.  Returns an ERR_PTR after an error.
+ */
+static struct verbs_cq *cq_make(struct verbs_conn *vc, struct dat_evd *evd, u32 entries,
+				bool solicited)
 {
 	struct verbs_dev *vdev = to_verbs_dev(vc->conn.dev);
-	struct ib_cq_init_attr attr = {
-		.cqe = entries,
-		.comp_vector = vector_get(vdev),
-	};
-	struct ib_cq *cq;
+	u32 lists = roundup_pow_of_two(DIV_ROUND_UP(entries, ENTRIES_PER_LIST));
+	struct ib_cq_init_attr attr = { .cqe = entries };
+	struct verbs_cq *vcq;
+	int ret;
 
-	irq_poll_init(&vc->iop, DAT_BATCH, cq_irq_poll);
-	cq = ib_create_cq(vdev->ibdev, cq_notified, verbs_cq_event, vc, &attr);
-	if (IS_ERR(cq)) {
-		vector_put(vdev, attr.comp_vector);
-		return PTR_ERR(cq);
+	vcq = kvzalloc(struct_size(vcq, qps, lists), GFP_KERNEL_ACCOUNT);
+	if (!vcq)
+		return ERR_PTR(-ENOMEM);
+	vcq->mask = lists - 1;
+	vcq->entries = entries;
+	cq_init(vcq, &vc->conn, evd);
+	if (solicited)
+		verbs_recv_init(vcq, vc);
+	ret = dat_conn_charge(&vc->conn, &vcq->locked,
+			      dat_locked_bytes(entries, DAT_LOCKED_CQE, 0));
+	if (ret)
+		goto err_free;
+	vcq->vector = vector_get(vdev);
+	attr.comp_vector = vcq->vector;
+	vcq->ib = ib_create_cq(vdev->ibdev, solicited ? verbs_recv_notified : verbs_notified,
+			       cq_event, vcq, &attr);
+	if (IS_ERR(vcq->ib)) {
+		ret = PTR_ERR(vcq->ib);
+		goto err_put_vector;
 	}
-	vc->conn.comp_vector = attr.comp_vector;
-	vc->cq = cq;
-	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+	if (solicited)
+		verbs_recv_arm(vcq);
+	else
+		ib_req_notify_cq(vcq->ib, IB_CQ_NEXT_COMP);
+	return vcq;
+
+err_put_vector:
+	vector_put(vdev, vcq->vector);
+	dat_locked_uncharge(&vcq->locked);
+err_free:
+	kvfree(vcq);
+	return ERR_PTR(ret);
+}
+
+static struct verbs_cq_srq *srq_find(const struct verbs_cq *vcq, const struct dat_srq *srq)
+{
+	struct verbs_cq_srq *s;
+
+	list_for_each_entry(s, &vcq->srqs, entry)
+		if (s->srq == srq)
+			return s;
+	return NULL;
+}
+
+/* Returns the number of entries that @use would reserve in @vcq; NULL: in a new CQ. */
+static u32 use_needs(const struct verbs_cq_use *use, const struct verbs_cq *vcq)
+{
+	if (!use->srq || (vcq && srq_find(vcq, use->srq)))
+		return use->entries;
+	return use->entries + use->srq->window;
+}
+
+/* Reserves the entries, which are free.  Fails with -ENOMEM. */
+static int use_reserve(struct verbs_cq_use *use, struct verbs_cq *vcq)
+{
+	u32 needs = use_needs(use, vcq);
+	struct verbs_cq_srq *s = NULL;
+
+	if (use->srq) {
+		s = srq_find(vcq, use->srq) ?: kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+		if (!s)
+			return -ENOMEM;
+		if (!s->users++) {
+			s->srq = use->srq;
+			s->window = use->srq->window;
+			list_add(&s->entry, &vcq->srqs);
+		}
+	}
+	vcq->reserved += needs;
+	vcq->users++;
+	use->vcq = vcq;
 	return 0;
 }
 
-int verbs_take(struct dat_conn *conn)
+/* Makes the next CQ of an EVD, as long as possible, but long enough for @use. */
+static struct verbs_cq *cq_make_next(struct verbs_cq_use *use, struct verbs_evd *vevd)
 {
-	struct verbs_conn *vc = to_verbs_conn(conn);
+	u32 max = verbs_device(use->vc->conn.dev)->attrs.max_cqe, needs = use_needs(use, NULL);
+	u32 want = vevd->cqs ? 2 * (vevd->cqs->entries + 1) : READ_ONCE(vevd->evd.ring.entries);
+	struct verbs_cq *vcq;
 
-	return verbs_poll(vc, vc->cq, VERBS_CQ_BUDGET);
-}
-
-void verbs_rearm(struct dat_conn *conn)
-{
-	lockdep_assert_held(&conn->ep->lock);
-
-	irq_poll_sched(&to_verbs_conn(conn)->iop);
-}
-
-/* Takes the completions that are in @cq at the call.  Their number is at most cq->cqe. */
-static void take_rest_of(struct verbs_conn *vc, struct ib_cq *cq)
-{
-	int left = cq->cqe;
-
-	while (verbs_poll(vc, cq, VERBS_CQ_BUDGET) == VERBS_CQ_BUDGET && left > VERBS_CQ_BUDGET) {
-		left -= VERBS_CQ_BUDGET;
-		dat_ep_cond_resched(vc->conn.ep);
+	/* The lengths of CQs are powers of two, and many devices keep an entry free. */
+	want = max_t(u32, want, roundup_pow_of_two(needs + 1)) - 1;
+	want = clamp(want, needs, max(max, needs));
+	for (;;) {
+		vcq = cq_make(use->vc, &vevd->evd, want, false);
+		if (!IS_ERR(vcq) || want == needs)
+			break;
+		want = max(want / 2, needs);
 	}
+	if (IS_ERR(vcq))
+		return vcq;
+	kref_get(&vevd->evd.obj.ref);
+	vcq->vevd = vevd;
+	vcq->next = vevd->cqs;
+	vevd->cqs = vcq;
+	return vcq;
+}
+
+static void cq_unlink(struct verbs_cq *vcq)
+{
+	struct verbs_cq **p = &vcq->vevd->cqs;
+
+	while (*p != vcq)
+		p = &(*p)->next;
+	*p = vcq->next;
+}
+
+static int evd_get_cq(struct verbs_cq_use *use, struct verbs_evd *vevd)
+{
+	struct verbs_cq *vcq;
+	int ret;
+
+	lockdep_assert_held(&vevd->lock);
+	for (vcq = vevd->cqs; vcq; vcq = vcq->next)
+		if (!READ_ONCE(vcq->failed) &&
+		    use_needs(use, vcq) <= vcq->entries - vcq->reserved)
+			return use_reserve(use, vcq);
+	vcq = cq_make_next(use, vevd);
+	if (IS_ERR(vcq))
+		return PTR_ERR(vcq);
+	ret = use_reserve(use, vcq);
+	if (ret) {
+		cq_unlink(vcq);
+		cq_end(vcq);
+	}
+	return ret;
 }
 
 /*
- * Takes the completions that were in the CQs of a closing connection at the call, and perhaps later
- * ones.  Does not take all later completions: if the QP could not be moved to the error state, the
- * QP still receives into the buffers of an SRQ, and a peer that keeps sending would keep the
- * teardown here.  The QP may already be destroyed.  Context: process; may sleep.
+ * Gives a connection a CQ with room for use->entries completions, and for those of use->srq.  @evd:
+ * EVD for the events of these completions, or NULL.  @solicited: the CQ is for the receives of a
+ * solicited connection, which shares it with no other.  May sleep.  Fails with -ENOMEM or an error
+ * of the device.
  */
-void verbs_take_rest(struct verbs_conn *vc)
+static int use_get(struct verbs_cq_use *use, struct dat_evd *evd, bool solicited)
 {
-	struct dat_ep *ep = vc->conn.ep;
+	struct verbs_evd *vevd = evd && !solicited ? to_verbs_evd(evd) : NULL;
+	struct verbs_cq *vcq;
+	unsigned int noio;
+	int ret;
 
-	spin_lock_bh(&ep->lock);
-	take_rest_of(vc, vc->cq);
-	if (vc->recv_cq)
-		take_rest_of(vc, vc->recv_cq);
-	spin_unlock_bh(&ep->lock);
+	if (!vevd) {
+		vcq = cq_make(use->vc, NULL, use_needs(use, NULL), solicited);
+		if (IS_ERR(vcq))
+			return PTR_ERR(vcq);
+		ret = use_reserve(use, vcq);
+		if (ret)
+			cq_end(vcq);
+		return ret;
+	}
+	/* A teardown takes the mutex, too, and must not wait for I/O that depends on it. */
+	mutex_lock(&vevd->lock);
+	noio = memalloc_noio_save();
+	ret = evd_get_cq(use, vevd);
+	memalloc_noio_restore(noio);
+	mutex_unlock(&vevd->lock);
+	return ret;
 }
 
 /*
- * Stops irq_poll for the CQ.  The caller has destroyed the QP.  A running cq_irq_poll() may still
- * arm the CQ, even after irq_poll_complete(), but has ended after an RCU grace period.  May sleep.
+ * Lets the completions of @qp count.  The queue pair has just been created, and has none yet.
+ *
+ * A queue pair that is destroyed may still have completions in the CQ, until use_detach(), and
+ * the new queue pair may have its address.  In that case take these completions first: the device
+ * adds no more of them.  May sleep.
  */
-void verbs_cq_stop(struct verbs_conn *vc)
+static void use_attach(struct verbs_cq_use *use, const struct ib_qp *qp)
 {
-	irq_poll_disable(&vc->iop);
+	struct verbs_cq *vcq = use->vcq;
+	struct verbs_cq_use *old;
+
+	if (!vcq)
+		return;
+	spin_lock_bh(&vcq->cq.lock);
+	old = verbs_cq_find(vcq, qp);
+	if (unlikely(old)) {
+		spin_unlock_bh(&vcq->cq.lock);
+		verbs_take_rest(vcq);
+		spin_lock_bh(&vcq->cq.lock);
+		old = verbs_cq_find(vcq, qp);
+	}
+	if (unlikely(old))
+		hlist_del_init(&old->node);
+	use->qp = qp;
+	hlist_add_head(&use->node, verbs_cq_list(vcq, qp));
+	spin_unlock_bh(&vcq->cq.lock);
+}
+
+/* Gives the reserved entries back. */
+static void use_release(struct verbs_cq_use *use, struct verbs_cq *vcq)
+{
+	struct verbs_cq_srq *s = use->srq ? srq_find(vcq, use->srq) : NULL;
+
+	vcq->reserved -= use->entries;
+	if (!s || --s->users)
+		return;
+	vcq->reserved -= s->window;
+	list_del(&s->entry);
+	kfree(s);
 }
 
 /*
- * Destroys both CQs.  If a QP was ever created, the caller has waited for an RCU grace period since
- * verbs_cq_stop().  May sleep.
+ * Drops later completions of a queue pair, if there was one; @use may have no CQ.  The caller has
+ * destroyed the queue pair and then called verbs_take_rest(), so none are left.  Or the queue pair
+ * is @stuck: then the device may go on completing, and the entries stay reserved.  May sleep.
  */
-void verbs_cq_destroy(struct verbs_conn *vc)
+static void use_detach(struct verbs_cq_use *use, bool stuck)
 {
-	verbs_recv_cq_destroy(vc);
-	ib_destroy_cq(vc->cq);
-	vc->cq = NULL;
-	/* No CQ can report an error any more. */
-	cancel_work_sync(&vc->error_work);
-	vector_put(to_verbs_dev(vc->conn.dev), vc->conn.comp_vector);
+	struct verbs_cq *vcq = use->vcq;
+	struct verbs_cq_srq *s;
+
+	if (!vcq)
+		return;
+	spin_lock_bh(&vcq->cq.lock);
+	hlist_del_init(&use->node);
+	vcq->solicited = NULL;
+	spin_unlock_bh(&vcq->cq.lock);
+	if (vcq->vevd)
+		mutex_lock(&vcq->vevd->lock);
+	if (!stuck) {
+		use_release(use, vcq);
+	} else if (use->srq) {
+		/* The SRQ may be freed while the queue pair exists, and its address used again. */
+		s = srq_find(vcq, use->srq);
+		if (s)
+			s->srq = NULL;
+	}
+	if (vcq->vevd)
+		mutex_unlock(&vcq->vevd->lock);
+}
+
+/*
+ * Ends the use of a CQ after use_detach(); @use may have no CQ.  The last user destroys the CQ.
+ * May sleep.
+ */
+static void use_put(struct verbs_cq_use *use)
+{
+	struct verbs_cq *vcq = use->vcq;
+	struct verbs_evd *vevd;
+	bool last;
+
+	if (!vcq)
+		return;
+	WRITE_ONCE(use->vcq, NULL);
+	vevd = vcq->vevd;
+	if (vevd)
+		mutex_lock(&vevd->lock);
+	last = !--vcq->users;
+	if (last && vevd)
+		cq_unlink(vcq);
+	if (vevd)
+		mutex_unlock(&vevd->lock);
+	if (last)
+		cq_end(vcq);
+}
+
+/* Lets the completions of vc->qp count; see use_attach().  May sleep. */
+void verbs_cqs_attach(struct verbs_conn *vc)
+{
+	use_attach(&vc->requests, vc->qp);
+	use_attach(&vc->recvs, vc->qp);
+}
+
+/* Drops later completions of the queue pair, if there was one; see use_detach().  May sleep. */
+void verbs_cqs_detach(struct verbs_conn *vc, bool stuck)
+{
+	use_detach(&vc->requests, stuck);
+	use_detach(&vc->recvs, stuck);
+}
+
+/* Ends the use of the CQs, if any, after verbs_cqs_detach().  May sleep. */
+void verbs_cqs_put(struct verbs_conn *vc)
+{
+	use_put(&vc->requests);
+	use_put(&vc->recvs);
+}
+
+/*
+ * Gives a connection its CQs.  @sq: number of requests that may complete, including the marker of a
+ * drain.  @recvs: number of receives; unused with an SRQ.  Without an EVD for one kind, the CQ of
+ * the other kind serves both.  May sleep.  Fails with -ENOMEM or an error of the device.
+ */
+int verbs_cqs_get(struct verbs_conn *vc, u32 sq, u32 recvs)
+{
+	const struct dat_ep *ep = vc->conn.ep;
+	struct dat_evd *evd = ep->request_evd ?: ep->recv_evd;
+	struct verbs_cq_use *use = &vc->recvs;
+	int ret;
+
+	if (!vc->conn.solicited && evd == (ep->recv_evd ?: evd))
+		use = &vc->requests;
+	vc->requests.entries = sq;
+	use->entries += ep->srq ? 0 : recvs;
+	use->srq = ep->srq;
+	ret = use_get(&vc->requests, evd, false);
+	if (ret || use == &vc->requests)
+		return ret;
+	ret = use_get(use, ep->recv_evd, vc->conn.solicited);
+	if (ret) {
+		verbs_cqs_detach(vc, false);
+		verbs_cqs_put(vc);
+	}
+	return ret;
+}
+
+void verbs_cqs_init(struct verbs_conn *vc)
+{
+	vc->requests.vc = vc;
+	vc->recvs.vc = vc;
+}
+
+void verbs_evd_init(struct dat_evd *evd)
+{
+	mutex_init(&to_verbs_evd(evd)->lock);
 }

@@ -48,6 +48,7 @@ static const struct dat_xport_ops verbs_ops = {
 	.obj_size	= {
 		[DAT_OBJ_PZ]	= sizeof(struct verbs_pz),
 		[DAT_OBJ_LMR]	= sizeof(struct verbs_lmr),
+		[DAT_OBJ_EVD]	= sizeof(struct verbs_evd),
 		[DAT_OBJ_SRQ]	= sizeof(struct verbs_srq),
 		[DAT_OBJ_RMR]	= sizeof(struct verbs_rmr),
 	},
@@ -59,6 +60,7 @@ static const struct dat_xport_ops verbs_ops = {
 	.port_visible	= verbs_port_visible,
 	.port_query	= verbs_port_query,
 	.addr		= verbs_addr,
+	.evd_init	= verbs_evd_init,
 	.pz_init	= verbs_pz_init,
 	.pz_exit	= verbs_pz_exit,
 	.mem_map	= verbs_mem_map,

@@ -72,7 +72,6 @@ static void error_work(struct work_struct *work)
 	struct verbs_conn *vc = container_of(work, struct verbs_conn, error_work);
 	struct dat_ep *ep;
 
-	/* A CQ may report an error until it is destroyed, which is after the connection's end. */
 	rcu_read_lock();
 	ep = READ_ONCE(vc->conn.ep);
 	if (ep) {
@@ -120,8 +119,8 @@ static int create_qp(struct verbs_conn *vc, u32 sq, u32 recvs)
 	struct ib_qp_init_attr init = {
 		.event_handler	= qp_event,
 		.qp_context	= vc,
-		.send_cq	= vc->cq,
-		.recv_cq	= vc->recv_cq ?: vc->cq,
+		.send_cq	= vc->requests.vcq->ib,
+		.recv_cq	= (vc->recvs.vcq ?: vc->requests.vcq)->ib,
 		.srq		= ep->srq ? to_verbs_srq(ep->srq)->srq : NULL,
 		.cap.max_send_wr	= sq,
 		.cap.max_recv_wr	= recvs,
@@ -145,24 +144,6 @@ static int create_qp(struct verbs_conn *vc, u32 sq, u32 recvs)
 	/* A peer that finds no receive retries after 0.64 ms, not after rdma_cm's 655 ms. */
 	rdma_set_min_rnr_timer(vc->id, IB_RNR_TIMER_000_64);
 	return 0;
-}
-
-/*
- * Creates the CQs.  @sq and @recvs: numbers of send and receive completions that the CQs must hold,
- * including the completions of a drain.
- */
-static int create_cqs(struct verbs_conn *vc, u32 sq, u32 recvs)
-{
-	bool solicited = vc->conn.solicited;
-	int ret;
-
-	ret = verbs_cq_create(vc, solicited ? sq : sq + recvs);
-	if (ret || !solicited)
-		return ret;
-	ret = verbs_recv_cq_create(vc, recvs);
-	if (ret)
-		verbs_cq_destroy(vc);
-	return ret;
 }
 
 /*
@@ -201,8 +182,8 @@ static int create_longest_qp(struct verbs_conn *vc, u32 *sq, u32 recvs)
 }
 
 /*
- * Creates the CQs and the QP of a connection whose rdma_cm id is bound to a device.  May sleep.
- * Fails with -ENODEV if the device or the adapter port of the id is not that of the IA.
+ * Gets the CQs and creates the QP of a connection whose rdma_cm id is bound to a device.  May
+ * sleep.  Fails with -ENODEV if the device or the adapter port of the id is not that of the IA.
  */
 int verbs_make_qp(struct dat_conn *conn)
 {
@@ -215,18 +196,21 @@ int verbs_make_qp(struct dat_conn *conn)
 
 	if (vc->id->device != ibdev || vc->id->port_num != ep->obj.ia->port)
 		return -ENODEV;
-	ret = create_cqs(vc, sq, recvs);
+	ret = verbs_cqs_get(vc, sq, rq);
 	if (ret)
 		return ret;
 	ret = create_longest_qp(vc, &sq, rq);
 	if (ret) {
-		verbs_cq_destroy(vc);
+		verbs_cqs_detach(vc, false);
+		verbs_cqs_put(vc);
 		return ret;
 	}
+	verbs_cqs_attach(vc);
+	conn->comp_vector = vc->requests.vcq->vector;
 	/* Reserve the entries of the SQ for the markers. */
-	dat_conn_set_windows(conn, sq - DAT_SQ_MARKERS);
-	/* error_work() ignores an error that a CQ has reported while there was no QP. */
-	if (READ_ONCE(vc->cq_failed))
+	dat_conn_set_windows(conn, sq - DAT_SQ_MARKERS, &vc->requests.vcq->cq);
+	/* A CQ that has failed before verbs_cqs_attach() did not end this connection. */
+	if (verbs_cq_failed(vc))
 		queue_work(dat_wq, &vc->error_work);
 	return 0;
 }
@@ -340,11 +324,11 @@ static unsigned long disconnect(struct verbs_conn *vc)
 /* Handles the completion of the drain's marker.  Context: in verbs_poll(), ep->lock held. */
 static void drain_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct verbs_conn *vc = cq->cq_context;
+	struct verbs_conn *vc = container_of(wc->wr_cqe, struct verbs_conn, drain_cqe);
 
 	vc->sq_drained = true;
 	/* A CQ that has failed may have lost the completion of a request that was flushed. */
-	vc->conn.drained = !READ_ONCE(vc->cq_failed);
+	vc->conn.drained = !verbs_cq_failed(vc);
 	if (vc->draining)
 		dat_conn_resume_close(&vc->conn);
 }
@@ -377,11 +361,19 @@ static unsigned long begin_drain(struct verbs_conn *vc)
 	return 0;
 }
 
+/* Takes the completions that are in the CQs of a closing connection at the call.  May sleep. */
+static void take_rest(struct verbs_conn *vc)
+{
+	verbs_take_rest(vc->requests.vcq);
+	if (vc->recvs.vcq)
+		verbs_take_rest(vc->recvs.vcq);
+}
+
 /* Returns true if completions of the QP are still to come.  ep->lock is held. */
 static bool must_drain(const struct verbs_conn *vc)
 {
 	/* The work requests of a QP that is not in error need not complete. */
-	return vc->in_error && !READ_ONCE(vc->cq_failed) &&
+	return vc->in_error && !verbs_cq_failed(vc) &&
 	       (!vc->sq_drained || dat_conn_recvs(&vc->conn));
 }
 
@@ -396,7 +388,7 @@ static unsigned long await_drain(struct verbs_conn *vc)
 	unsigned long delay = 0;
 	bool more;
 
-	verbs_take_rest(vc);
+	take_rest(vc);
 	spin_lock_bh(&ep->lock);
 	more = must_drain(vc);
 	if (more)
@@ -423,7 +415,7 @@ static unsigned long await_drain(struct verbs_conn *vc)
 static unsigned long await_last_wqe(struct verbs_conn *vc)
 {
 	if (!vc->conn.ep->srq || !may_have_received(vc) || !vc->in_error ||
-	    READ_ONCE(vc->cq_failed))
+	    verbs_cq_failed(vc))
 		return 0;
 	if (vc->conn.dev->quirks & DAT_QUIRK_NO_LAST_WQE)
 		return step_left(vc, FLUSH_TIME);
@@ -434,14 +426,16 @@ static unsigned long await_last_wqe(struct verbs_conn *vc)
 static unsigned long destroy_qp(struct verbs_conn *vc)
 {
 	struct dat_ep *ep = vc->conn.ep;
+	bool stuck;
 
 	/* The destruction of the QP removes completions from the CQ, so take them first. */
-	verbs_take_rest(vc);
+	take_rest(vc);
 	/* rdma_destroy_qp() does not tell whether the driver has destroyed the QP. */
 	rdma_lock_handler(vc->id);
 	vc->id->qp = NULL;
 	rdma_unlock_handler(vc->id);
-	if (ib_destroy_qp(vc->qp)) {
+	stuck = ib_destroy_qp(vc->qp);
+	if (stuck) {
 		verbs_qp_stuck(vc);
 		dat_log("%s: the driver cannot destroy a queue pair, which is kept",
 			ep->obj.ia->name);
@@ -451,10 +445,10 @@ static unsigned long destroy_qp(struct verbs_conn *vc)
 		error_work(&vc->error_work);
 	/*
 	 * Take the completions that arrived after the drain: those of SRQ receives, or those of a
-	 * device that was late.  verbs_takes() refuses later ones, because the core flushes the
-	 * rest.
+	 * device that was late.  Later ones do not count, because the core flushes the rest.
 	 */
-	verbs_take_rest(vc);
+	take_rest(vc);
+	verbs_cqs_detach(vc, stuck);
 	spin_lock_bh(&ep->lock);
 	vc->qp = NULL;
 	spin_unlock_bh(&ep->lock);
@@ -508,41 +502,17 @@ void verbs_conn_unbind(struct dat_conn *conn)
 	vc->id = NULL;
 }
 
-static void exit_work(struct work_struct *work)
-{
-	struct verbs_conn *vc = container_of(to_rcu_work(work), struct verbs_conn, exit_work);
-
-	verbs_cq_destroy(vc);
-	dat_conn_gone(&vc->conn);
-}
-
-static void grace_work(struct work_struct *work)
-{
-	struct verbs_conn *vc = container_of(to_delayed_work(work), struct verbs_conn, grace_work);
-
-	queue_rcu_work(dat_close_wq, &vc->exit_work);
-}
-
-/*
- * Destroys the CQs after a grace period and then calls dat_conn_gone().  No work item runs during
- * the grace period, so the wait occupies no worker of dat_close_wq.  Keeps the connection instead
- * if its QP still exists.
- */
+/* Ends the use of the CQs.  Keeps the connection if its QP still exists. */
 void verbs_conn_exit(struct dat_conn *conn)
 {
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
-	if (!vc->cq) {
-		dat_conn_gone(conn);
+	if (vc->stuck) {
+		verbs_stuck_keep(vc);
 		return;
 	}
-	verbs_cq_stop(vc);
-	if (vc->stuck)
-		verbs_stuck_keep(vc);
-	else if (conn->dev->quirks & DAT_QUIRK_CQ_GRACE)
-		queue_delayed_work(dat_close_wq, &vc->grace_work, HZ);
-	else
-		queue_rcu_work(dat_close_wq, &vc->exit_work);
+	verbs_cqs_put(vc);
+	dat_conn_gone(conn);
 }
 
 void verbs_conn_init(struct dat_conn *conn)
@@ -550,8 +520,7 @@ void verbs_conn_init(struct dat_conn *conn)
 	struct verbs_conn *vc = to_verbs_conn(conn);
 
 	INIT_WORK(&vc->error_work, error_work);
-	INIT_DELAYED_WORK(&vc->grace_work, grace_work);
-	INIT_RCU_WORK(&vc->exit_work, exit_work);
+	verbs_cqs_init(vc);
 }
 
 int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_send_wr **bad)
@@ -566,7 +535,7 @@ int verbs_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct i
 /* Handles the completion of a marker.  Context: in verbs_poll(), ep->lock held. */
 static void mark_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct verbs_conn *vc = cq->cq_context;
+	struct verbs_conn *vc = container_of(wc->wr_cqe, struct verbs_conn, mark_cqe);
 	u8 status = DAT_ST_TRANSPORT;
 
 	if (wc->status == IB_WC_SUCCESS)

@@ -2,8 +2,9 @@
 // Copyright (c) The dat authors
 /*
  * The receive CQ of a connection with the completion flag SOLICITED_WAIT; see
- * core/event/solicited.c.  The send queue of such a connection has a separate CQ, which is armed
- * for all completions, so that each completed request runs the pump.
+ * core/event/solicited.c.  No other connection uses that CQ.  The requests of such a connection
+ * complete in a CQ of their EVD, which is armed for all completions, so that each completed request
+ * runs the pump.
  *
  * recv_answer() arms the receive CQ before it polls the CQ.  A solicited message that arrives
  * between the two steps triggers another notification.  An unsolicited message triggers a
@@ -11,7 +12,6 @@
  */
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
-#include "core/ep/queue.h"
 #include "core/event/evd.h"
 #include "verbs/verbs.h"
 
@@ -20,14 +20,20 @@ static_assert(VERBS_CQ_BUDGET < DAT_SLICE);
 
 /*
  * Takes completions of receives, both solicited and unsolicited, and returns their number.  If the
- * number is VERBS_CQ_BUDGET, the CQ may hold more.  ep->lock is held.
+ * number is VERBS_CQ_BUDGET, the CQ may hold more.  The caller's RCU read lock, or the
+ * teardown, keeps the CQ.
  */
 int verbs_recv_take(struct dat_conn *conn)
 {
-	struct verbs_conn *vc = to_verbs_conn(conn);
+	struct verbs_cq *vcq = READ_ONCE(to_verbs_conn(conn)->recvs.vcq);
+	int done;
 
-	lockdep_assert_held(&conn->ep->lock);
-	return vc->recv_cq ? verbs_poll(vc, vc->recv_cq, VERBS_CQ_BUDGET) : 0;
+	if (!vcq)
+		return 0;
+	spin_lock_bh(&vcq->cq.lock);
+	done = verbs_poll(vcq, VERBS_CQ_BUDGET);
+	spin_unlock_bh(&vcq->cq.lock);
+	return done;
 }
 
 /*
@@ -35,45 +41,46 @@ int verbs_recv_take(struct dat_conn *conn)
  * DAT_QUIRK_NO_SOLICITED, and if the connection is closing, because a teardown also drains
  * unsolicited receives.
  */
-static void recv_arm(struct verbs_conn *vc)
+void verbs_recv_arm(struct verbs_cq *vcq)
 {
-	const struct dat_conn *conn = &vc->conn;
+	const struct dat_conn *conn = &vcq->solicited->conn;
 	bool all = dat_conn_is_closing(conn) || conn->dev->quirks & DAT_QUIRK_NO_SOLICITED;
 
-	ib_req_notify_cq(vc->recv_cq, all ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
+	ib_req_notify_cq(vcq->ib, all ? IB_CQ_NEXT_COMP : IB_CQ_SOLICITED);
 }
 
 /*
  * Arms and polls the receive CQ, and notifies the consumer of solicited messages.  Returns true if
- * the CQ may hold more completions.  ep->lock is held.
+ * the CQ may hold more completions.  cq->lock is held, so the connection stays with its EP.
  */
-static bool recv_answer(struct verbs_conn *vc)
+static bool recv_answer(struct verbs_cq *vcq)
 {
-	struct dat_conn *conn = &vc->conn;
+	struct dat_conn *conn = &vcq->solicited->conn;
+	struct dat_ep *ep = conn->ep;
 	int done;
 
-	lockdep_assert_held(&conn->ep->lock);
-	recv_arm(vc);
-	done = verbs_recv_take(conn);
+	lockdep_assert_held(&vcq->cq.lock);
+	verbs_recv_arm(vcq);
+	done = verbs_poll(vcq, VERBS_CQ_BUDGET);
+	spin_lock(&ep->lock);
 	dat_solicited_notify(conn);
+	spin_unlock(&ep->lock);
 	return done == VERBS_CQ_BUDGET;
 }
 
-/* Polls the receive CQ.  A softirq is an RCU read side, so the EP stays allocated. */
+/* Polls the receive CQ, unless the connection has left it. */
 static void recv_task(struct tasklet_struct *t)
 {
-	struct verbs_conn *vc = from_tasklet(vc, t, recv_task);
-	struct dat_ep *ep = READ_ONCE(vc->conn.ep);
+	struct verbs_cq *vcq = from_tasklet(vcq, t, recv_task);
+	struct dat_cq *cq = &vcq->cq;
 	bool more = false;
 
-	if (!ep)
-		return;
-	dat_complete_begin(&vc->conn);
-	spin_lock(&ep->lock);
-	if (verbs_takes(vc, ep))
-		more = recv_answer(vc);
-	spin_unlock(&ep->lock);
-	dat_complete_end(&vc->conn);
+	dat_complete_begin(cq);
+	spin_lock(&cq->lock);
+	if (vcq->solicited)
+		more = recv_answer(vcq);
+	spin_unlock(&cq->lock);
+	dat_complete_end(cq);
 	if (more)
 		tasklet_schedule(t);
 }
@@ -82,30 +89,18 @@ static void recv_task(struct tasklet_struct *t)
  * Handles a notification of the receive CQ.  The driver may call this in any context, even while
  * this CPU holds ep->lock, so the tasklet polls the CQ.
  */
-static void recv_notified(struct ib_cq *cq, void *context)
+void verbs_recv_notified(struct ib_cq *ib, void *context)
 {
-	struct verbs_conn *vc = context;
+	struct verbs_cq *vcq = context;
 
-	tasklet_schedule(&vc->recv_task);
+	tasklet_schedule(&vcq->recv_task);
 }
 
-/* Creates and arms the receive CQ.  @vc has no QP yet, and conn.solicited is set.  May sleep. */
-int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
+/* Makes a CQ the receive CQ of the solicited connection @vc. */
+void verbs_recv_init(struct verbs_cq *vcq, struct verbs_conn *vc)
 {
-	struct ib_device *ibdev = verbs_device(vc->conn.dev);
-	struct ib_cq_init_attr attr = {
-		.cqe = entries,
-		.comp_vector = vc->conn.comp_vector,
-	};
-	struct ib_cq *cq;
-
-	tasklet_setup(&vc->recv_task, recv_task);
-	cq = ib_create_cq(ibdev, recv_notified, verbs_cq_event, vc, &attr);
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	vc->recv_cq = cq;
-	recv_arm(vc);
-	return 0;
+	tasklet_setup(&vcq->recv_task, recv_task);
+	vcq->solicited = vc;
 }
 
 /*
@@ -114,16 +109,6 @@ int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries)
  */
 void verbs_recv_notify_all(struct verbs_conn *vc)
 {
-	if (vc->recv_cq)
-		tasklet_schedule(&vc->recv_task);
-}
-
-/* Destroys the receive CQ.  @vc has no QP, and no handler uses the EP any more.  May sleep. */
-void verbs_recv_cq_destroy(struct verbs_conn *vc)
-{
-	if (!vc->recv_cq)
-		return;
-	ib_destroy_cq(vc->recv_cq);
-	vc->recv_cq = NULL;
-	tasklet_kill(&vc->recv_task);
+	if (vc->conn.solicited)
+		tasklet_schedule(&vc->recvs.vcq->recv_task);
 }

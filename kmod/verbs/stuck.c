@@ -12,9 +12,9 @@
  *
  * The same holds for an MR: the device may still use the memory, so the pages stay pinned.
  */
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 
@@ -55,7 +55,7 @@ static bool stuck_destroy(struct verbs_conn *vc)
 
 	if (ib_destroy_qp(vc->stuck))
 		return false;
-	verbs_cq_destroy(vc);
+	verbs_cqs_put(vc);
 	if (srq && !atomic_read(&srq->usecnt))
 		ib_destroy_srq(srq);
 	if (!atomic_read(&pd->usecnt))
@@ -67,17 +67,13 @@ static bool stuck_destroy(struct verbs_conn *vc)
 static void stuck_end_qps(struct verbs_dev *vdev)
 {
 	struct verbs_conn *vc, *next;
+	struct dat_dev *dev;
 
 	if (list_empty(&vdev->stuck))
 		return;
-	/* As verbs_conn_exit() does, wait for handlers of the CQs. */
-	synchronize_rcu();
 	vc = list_first_entry(&vdev->stuck, struct verbs_conn, stuck_entry);
-	if (vc->conn.dev->quirks & DAT_QUIRK_CQ_GRACE)
-		msleep(1000);
+	dev = dat_dev_get(vc->conn.dev);
 	list_for_each_entry_safe(vc, next, &vdev->stuck, stuck_entry) {
-		struct dat_dev *dev = vc->conn.dev;
-
 		if (!stuck_destroy(vc)) {
 			dat_log("%s: the driver cannot destroy a queue pair of the removed device",
 				dev_name(&vdev->ibdev->dev));
@@ -87,6 +83,9 @@ static void stuck_end_qps(struct verbs_dev *vdev)
 		dat_dev_put(dev);
 		module_put(THIS_MODULE);
 	}
+	/* The CQs end a moment later. */
+	wait_var_event(&dev->ending, !atomic_read(&dev->ending));
+	dat_dev_put(dev);
 }
 
 /* An MR that the driver could not destroy. */

@@ -4,6 +4,7 @@
 #ifndef _DAT_VERBS_H
 #define _DAT_VERBS_H
 
+#include <linux/hash.h>
 #include <linux/interrupt.h>
 #include <linux/irq_poll.h>
 #include <rdma/ib_verbs.h>
@@ -13,12 +14,13 @@
 #include "core/ep/psp.h"
 #include "core/ep/queue.h"
 #include "core/ep/srq.h"
+#include "core/event/evd.h"
 #include "core/locked.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
 #include "core/xport.h"
 
-#define VERBS_CQ_BUDGET	64	/* most completions taken from a CQ in one hold of ep->lock */
+#define VERBS_CQ_BUDGET	64	/* most completions taken from a CQ in one hold of cq->lock */
 
 struct ib_umem;
 struct rdma_cm_event;
@@ -73,6 +75,96 @@ struct verbs_binding {
 	int			access;		/* IB_ACCESS_* bits of @m */
 };
 
+/* An EVD of the verbs transport. */
+struct verbs_evd {
+	struct dat_evd		evd;
+	struct mutex		lock;		/* protects @cqs, and members of the CQs */
+	struct verbs_cq		*cqs;		/* list of the EVD's CQs; the newest is the first */
+};
+
+/* An SRQ whose window is reserved in a CQ. */
+struct verbs_cq_srq {
+	struct list_head	entry;		/* in vcq->srqs */
+	const struct dat_srq	*srq;		/* NULL: see use_detach() */
+	u32			window;		/* number of entries that are reserved */
+	u32			users;		/* number of connections of @srq that use the CQ */
+};
+
+/**
+ * struct verbs_cq - completion queue of the device
+ * @cq: the core's part, with the lock of the polls
+ * @ib: CQ of ib_core
+ * @vdev: device
+ * @vevd: EVD whose connections share the CQ, with a reference; NULL if one connection has the CQ
+ * @next: next CQ of @vevd
+ * @users: number of connections that hold the CQ
+ * @entries: number of completions for which the CQ was made
+ * @reserved: number of completions that its connections may have in the CQ; at most @entries
+ * @srqs: list of struct verbs_cq_srq
+ * @vector: completion vector
+ * @locked: charge
+ * @failed: flag: the CQ has failed and delivers no more completions; never cleared; read without a
+ *	lock
+ * @iop: irq_poll instance that polls the CQ when the notification handler cannot
+ * @recv_task: tasklet that handles notifications, if @solicited was ever set
+ * @error_work: work that handles an error event, because the driver may report the event in hard
+ *	interrupt
+ * @grace_work: delayed work that queues @exit_work; used with DAT_QUIRK_CQ_GRACE
+ * @exit_work: work that destroys the CQ
+ *
+ * @vevd->lock protects @next, @users, @reserved and @srqs.  @cq.lock protects:
+ *
+ * @solicited: connection, if this is the receive CQ of a solicited connection; else NULL
+ * @left: number of completions in @wc that the last poll has taken and not reported
+ * @wc: completions taken from @ib
+ * @done: buffer for completions that are passed to the core
+ * @mask: number of lists in @qps, minus 1; constant
+ * @qps: hash table of struct verbs_cq_use by the address of the queue pair
+ */
+struct verbs_cq {
+	struct dat_cq		cq;
+	struct ib_cq		*ib;
+	struct verbs_dev	*vdev;
+	struct verbs_evd	*vevd;
+	struct verbs_cq		*next;
+	u32			users;
+	u32			entries;
+	u32			reserved;
+	struct list_head	srqs;
+	u32			vector;
+	struct dat_locked	locked;
+	bool			failed;
+	struct irq_poll		iop;
+	struct tasklet_struct	recv_task;
+	struct work_struct	error_work;
+	struct delayed_work	grace_work;
+	struct rcu_work		exit_work;
+	struct verbs_conn	*solicited;
+	u32			left;
+	struct ib_wc		wc[DAT_BATCH];
+	struct dat_completion	done[DAT_BATCH];
+	u32			mask;
+	struct hlist_head	qps[];
+};
+
+/**
+ * struct verbs_cq_use - use of a CQ by a connection
+ * @vcq: CQ, or NULL
+ * @vc: connection; constant
+ * @entries: number of completions that are reserved
+ * @srq: SRQ of the connection if its receives complete in the CQ, else NULL
+ * @qp: queue pair; key of the entry in vcq->qps
+ * @node: entry in vcq->qps; while the connection is there, its completions count
+ */
+struct verbs_cq_use {
+	struct verbs_cq		*vcq;
+	struct verbs_conn	*vc;
+	u32			entries;
+	const struct dat_srq	*srq;
+	const struct ib_qp	*qp;
+	struct hlist_node	node;
+};
+
 struct verbs_srq {
 	struct dat_srq		srq_obj;
 	struct ib_srq		*srq;		/* NULL after shutdown; posts hold srq_obj.lock */
@@ -98,6 +190,16 @@ static inline struct verbs_rmr *to_verbs_rmr(struct dat_rmr *rmr)
 	return container_of(rmr, struct verbs_rmr, rmr);
 }
 
+static inline struct verbs_evd *to_verbs_evd(struct dat_evd *evd)
+{
+	return container_of(evd, struct verbs_evd, evd);
+}
+
+static inline struct verbs_cq *to_verbs_cq(struct dat_cq *cq)
+{
+	return container_of(cq, struct verbs_cq, cq);
+}
+
 static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
 {
 	return container_of(srq, struct verbs_srq, srq_obj);
@@ -108,14 +210,10 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @conn: connection of the core
  * @id: rdma_cm id, owned by the connection; the context pointer of the id is @conn
  * @qp: queue pair; owned by @id; NULL after its destruction; the pointer is cleared under ep->lock
- * @cq: CQ for requests, and for receives if @recv_cq is NULL
- * @recv_cq: CQ for receives if conn.solicited is set; else NULL
- * @iop: irq_poll instance that polls @cq when the notification handler of @cq cannot poll
- * @recv_task: tasklet that handles notifications of @recv_cq
- * @error_work: work that handles an error event of @qp, @cq or @recv_cq, because the driver may
- *	report the event in hard interrupt
- * @grace_work: delayed work that queues @exit_work; used with DAT_QUIRK_CQ_GRACE
- * @exit_work: work that destroys the CQs
+ * @requests: CQ for requests, and for receives if @recvs has no CQ
+ * @recvs: CQ for receives, if it is another one
+ * @error_work: work that handles an error event of @qp, because the driver may report the event in
+ *	hard interrupt
  * @step: index of the current step of the teardown
  * @step_began: time in jiffies when the current step of the teardown began
  * @cm_event_seen: flag: rdma_cm has reported an event of @id; never cleared; read without a lock
@@ -131,8 +229,6 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @refused: flag: the device has refused a request of the peer; never cleared; read without a lock
  * @reads: number of RDMA reads posted since the queue last had no request in flight; used only by
  *	order.c; protected by ep->lock
- * @cq_failed: flag: @cq or @recv_cq has failed and delivers no more completions; never cleared;
- *	read without a lock
  * @in_error: flag: the teardown has moved @qp to the error state; used only by the teardown
  * @sq_drained: flag: all requests of @qp have completed, or the device has refused the drain's
  *	marker; protected by ep->lock
@@ -142,20 +238,14 @@ static inline struct verbs_srq *to_verbs_srq(struct dat_srq *srq)
  * @bind_cqe: CQE of the work requests for the binding of conn.bind
  * @stuck: QP that the driver could not destroy, or NULL
  * @stuck_entry: entry in the device's list of such connections
- * @wc: buffer for completions polled from a CQ; protected by ep->lock
- * @done: buffer for completions passed to the core; protected by ep->lock
  */
 struct verbs_conn {
 	struct dat_conn		conn;
 	struct rdma_cm_id	*id;
 	struct ib_qp		*qp;
-	struct ib_cq		*cq;
-	struct ib_cq		*recv_cq;
-	struct irq_poll		iop;
-	struct tasklet_struct	recv_task;
+	struct verbs_cq_use	requests;
+	struct verbs_cq_use	recvs;
 	struct work_struct	error_work;
-	struct delayed_work	grace_work;
-	struct rcu_work		exit_work;
 	u32			step;
 	unsigned long		step_began;
 	bool			cm_event_seen;
@@ -167,7 +257,6 @@ struct verbs_conn {
 	bool			peer_let;
 	bool			refused;
 	u32			reads;
-	bool			cq_failed;
 	bool			in_error;
 	bool			sq_drained;
 	bool			draining;
@@ -176,8 +265,6 @@ struct verbs_conn {
 	struct ib_cqe		bind_cqe;
 	struct ib_qp		*stuck;
 	struct list_head	stuck_entry;
-	struct ib_wc		wc[DAT_BATCH];
-	struct dat_completion	done[DAT_BATCH];
 };
 
 static inline struct verbs_conn *to_verbs_conn(struct dat_conn *conn)
@@ -205,7 +292,7 @@ struct verbs_dev {
 	struct list_head	stuck;		/* connections whose QP was not destroyed */
 	struct list_head	stuck_mrs;	/* MRs that were not destroyed; see stuck.c */
 	u32			nvectors;	/* number of completion vectors, at least 1 */
-	atomic_t		vector_users[];	/* number of connections, for each vector */
+	atomic_t		vector_users[];	/* number of CQs, for each vector */
 };
 
 static inline struct verbs_dev *to_verbs_dev(const struct dat_dev *dev)
@@ -317,34 +404,52 @@ int verbs_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad);
 
 /* cq.c */
+void verbs_evd_init(struct dat_evd *evd);
+void verbs_cqs_init(struct verbs_conn *vc);
+int verbs_cqs_get(struct verbs_conn *vc, u32 sq, u32 recvs);
+void verbs_cqs_attach(struct verbs_conn *vc);
+void verbs_cqs_detach(struct verbs_conn *vc, bool stuck);
+void verbs_cqs_put(struct verbs_conn *vc);
 
-/*
- * Returns true if the completions of a connection count for @ep.  They do not if the connection has
- * left the EP, or after the destruction of the QP: the core then flushes what is left, even if the
- * driver could not destroy the QP and the device goes on completing.  ep->lock is held.
- */
-static inline bool verbs_takes(const struct verbs_conn *vc, const struct dat_ep *ep)
+static inline struct hlist_head *verbs_cq_list(struct verbs_cq *vcq, const struct ib_qp *qp)
 {
-	lockdep_assert_held(&ep->lock);
-	return vc->conn.ep == ep && vc->qp;
+	return &vcq->qps[hash_ptr(qp, 32) & vcq->mask];
 }
 
-int verbs_poll(struct verbs_conn *vc, struct ib_cq *cq, int budget);
-void verbs_cq_event(struct ib_event *event, void *context);
-int verbs_cq_create(struct verbs_conn *vc, u32 entries);
-void verbs_cq_stop(struct verbs_conn *vc);
-void verbs_cq_destroy(struct verbs_conn *vc);
-int verbs_take(struct dat_conn *conn);
-void verbs_take_rest(struct verbs_conn *vc);
-void verbs_rearm(struct dat_conn *conn);
+/* Finds the use of a CQ by the connection of @qp.  cq->lock is held.  Does not read *@qp. */
+static inline struct verbs_cq_use *verbs_cq_find(struct verbs_cq *vcq, const struct ib_qp *qp)
+{
+	struct verbs_cq_use *use;
+
+	lockdep_assert_held(&vcq->cq.lock);
+	hlist_for_each_entry(use, verbs_cq_list(vcq, qp), node)
+		if (use->qp == qp)
+			return use;
+	return NULL;
+}
+
+static inline bool verbs_cq_failed(const struct verbs_conn *vc)
+{
+	return READ_ONCE(vc->requests.vcq->failed) ||
+	       (vc->recvs.vcq && READ_ONCE(vc->recvs.vcq->failed));
+}
+
+/* poll.c */
+int verbs_poll(struct verbs_cq *vcq, int budget);
+void verbs_notified(struct ib_cq *ib, void *context);
+int verbs_irq_poll(struct irq_poll *iop, int budget);
+int verbs_take(struct dat_cq *cq);
+void verbs_rearm(struct dat_cq *cq);
+void verbs_take_rest(struct verbs_cq *vcq);
 
 /* order.c */
 bool verbs_send_waits(struct dat_conn *conn, unsigned int n);
 void verbs_order_sends(struct ib_send_wr *wr);
 
 /* solicited.c */
-int verbs_recv_cq_create(struct verbs_conn *vc, u32 entries);
-void verbs_recv_cq_destroy(struct verbs_conn *vc);
+void verbs_recv_notified(struct ib_cq *ib, void *context);
+void verbs_recv_arm(struct verbs_cq *vcq);
+void verbs_recv_init(struct verbs_cq *vcq, struct verbs_conn *vc);
 int verbs_recv_take(struct dat_conn *conn);
 void verbs_recv_notify_all(struct verbs_conn *vc);
 

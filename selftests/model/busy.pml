@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
 /*
- * How a connection's CQ is polled: after a notification of the device, by threads that poll the
- * EVDs of the CQ, or by a timer that finds that no thread polls any more.  README.rst maps the
- * steps to functions.
+ * How a CQ is polled: after a notification of the device, by threads that poll the EVD of the CQ,
+ * by the teardown of a connection, or by a timer that finds that no thread polls any more.
+ * README.rst maps the steps to functions.
  *
  *   device    completes MADE requests, and notifies if the CQ is armed
- *   user      polls its EVDs some times; then stops, or (-DWAIT) sleeps on the last EVD
- *   timers    one per EVD; the clock may find at any time that the last poll was long ago
+ *   user      polls the EVD some times; then stops, or (-DWAIT) sleeps
+ *   timer     the clock may find at any time that the last poll was long ago
  *
  * All decisions are made under a lock, so this model has no weak memory.
  *
- * -DEVDS=2: requests and receives have an EVD each.  -DWAIT: see above.  -DCPUS=n: CPUs that run
- * softirqs.  -DKICK: a thread posts.  -DSECOND: a second thread polls too.  -DOTHER: another thread
- * stops the polling and does not sleep.  -DCLOSE: the connection is closed.  -DNO_TIMER: no timer
- * expires, so no step may depend on a timer.  -DNO_<X>: leave out step X.
+ * -DWAIT: see above.  -DCPUS=n: CPUs that run softirqs.  -DKICK: a thread posts, and the device may
+ * notify while the thread holds ep->lock.  -DSECOND: a second thread polls too.  -DOTHER: another
+ * thread stops the polling and does not sleep.  -DCLOSE: a connection is closed, and its teardown
+ * waits for the completions.  -DNO_TIMER: no timer expires, so no step may depend on a timer.
+ * -DNO_<X>: leave out step X.
  */
-#ifndef EVDS
-#define EVDS	1
-#endif
 #ifndef MADE
 #define MADE	2
 #endif
@@ -28,48 +26,65 @@
 #ifndef CPUS
 #define CPUS	1
 #endif
-#define LAST	(EVDS - 1)
 
-/* Number of requests completed, of CQEs in the CQ, and of CQEs taken from the CQ. */
+/* Number of requests completed, of CQEs in the CQ, and of completions reported. */
 byte made, cq, taken;
+/* Number of completions in vcq->wc, under cq->lock. */
+byte held;
 bool armed = true, notify;
 /* IRQ_POLL_F_SCHED; true while a softirq polls. */
 bool sched, polling;
-/* State of the connection, under ep->lock. */
-bool ep_lock, closing, seen;
-bool in[EVDS];			/* in evd->busy.round; also under its lock */
+/* Under cq->lock. */
+bool cq_lock, seen;
+bool in;			/* in evd->busy.round; also under its lock */
+/* A thread that posts has ep->lock of the connection. */
+bool ep_lock;
 /* evd->busy */
-bool on[EVDS], recent[EVDS], pending[EVDS];
-/* A thread sleeps on the last EVD, or watches the last EVD; both under evd->lock. */
+bool on, recent, pending;
+/* A thread sleeps on the EVD, or watches it; both under evd->lock. */
 bool waiting, watching;
 bool told;			/* the thread relies on notifications */
 
-#define polled(e)	(on[e] && recent[e])
-#define lock_ep()	atomic { !ep_lock -> ep_lock = true }
-#define unlock_ep()	ep_lock = false
-#if EVDS == 2
-#define joined()	(in[0] || in[1])
-#else
-#define joined()	in[0]
-#endif
+#define polled()	(on && recent)
+#define lock_cq()	atomic { !cq_lock -> cq_lock = true }
+#define unlock_cq()	cq_lock = false
 
 /* irq_poll_sched(); has no effect if the poll is already scheduled. */
 #define schedule()	sched = true
 
-/* cq_take(); takes all CQEs, or one budget of CQEs. */
-inline cq_take(n, part)
+/* ib_poll_cq(); takes all CQEs, or one budget of CQEs.  @n: completions to report. */
+inline fetch(n, part)
 {
 	atomic {
 		if
-		:: cq > 1 -> n = 1; part = true
-		:: n = cq; part = false
+		:: cq > 1 -> cq--; held++; part = true
+		:: held = held + cq; cq = 0; part = false
 		fi;
-		cq = cq - n;
-		taken = taken + n
+		n = held
 	}
 }
 
-/* cq_rearm(); @more: CQEs have been added in the meantime. */
+/* verbs_poll() */
+inline cq_take(n, part)
+{
+	fetch(n, part);
+	atomic { !ep_lock -> taken = taken + held; held = 0 }
+}
+
+/* poll_cq() without @wait; @busy: ep->lock was taken. */
+inline cq_try(n, part, busy)
+{
+	fetch(n, part);
+	atomic {
+		busy = n && ep_lock;
+		if
+		:: !busy -> taken = taken + held; held = 0
+		:: else
+		fi
+	}
+}
+
+/* poll_rearm(); @more: CQEs have been added in the meantime. */
 inline cq_rearm(more)
 {
 	atomic {
@@ -82,46 +97,13 @@ inline cq_rearm(more)
 	}
 }
 
-/* link_join(), under the lock of evd->busy.round */
-inline link_join(e, ok)
-{
-#ifdef NO_STOP_LOCK
-	ok = polled(e);
-	if
-	:: ok ->
-		atomic {
-#else
-	atomic {
-		ok = polled(e);
-		if
-		:: ok ->
-#endif
-			assert(!(told && e == LAST));
-			in[e] = true;
-#if !defined(NO_TIMER) && !defined(NO_ARM)
-			pending[e] = true
-#endif
-#ifdef NO_STOP_LOCK
-		}
-	:: else
-	fi
-#else
-		:: else
-		fi
-	}
-#endif
-}
-
 /* dat_busy_leave(); schedules a poll. */
 inline leave()
 {
 	atomic {
 		if
-		:: joined() ->
-			in[0] = false;
-#if EVDS == 2
-			in[1] = false;
-#endif
+		:: in ->
+			in = false;
 #ifndef NO_SCHEDULE
 			schedule()
 #endif
@@ -130,26 +112,38 @@ inline leave()
 	}
 }
 
-/* dat_busy_join() */
+/* dat_busy_join(); under the lock of evd->busy.round */
 inline join(ok)
 {
 	if
-	:: joined() -> ok = true
-	:: !joined() && closing -> ok = false
+	:: in -> ok = true
 	:: else ->
-		link_join(0, ok);
-#if EVDS == 2 && !defined(NO_BOTH)
+#ifdef NO_STOP_LOCK
+		ok = polled();
 		if
 		:: ok ->
-			link_join(1, ok);
+			atomic {
+#else
+		atomic {
+			ok = polled();
 			if
-			:: !ok -> in[0] = false
+			:: ok ->
+#endif
+				assert(!told);
+				in = true;
+#if !defined(NO_TIMER) && !defined(NO_ARM)
+				pending = true;
+#endif
+				seen = true
+#ifdef NO_STOP_LOCK
+			}
+		:: else
+		fi
+#else
 			:: else
 			fi
-		:: else
-		fi;
+		}
 #endif
-		seen = true
 	fi
 }
 
@@ -169,11 +163,11 @@ active proctype device()
 	od
 }
 
-/* cq_notified(), cq_try() */
+/* verbs_notified(), poll_try() */
 active proctype notified()
 {
 	byte n;
-	bool part, ok, more;
+	bool part, ok, more, busy;
 
 end:	do
 	:: notify ->
@@ -181,34 +175,40 @@ end:	do
 		more = false;
 		atomic {
 			if
-			:: ep_lock -> schedule(); goto end
-			:: else -> ep_lock = true
+			:: cq_lock -> schedule(); goto end
+			:: else -> cq_lock = true
 			fi
 		}
-		cq_take(n, part);
+		cq_try(n, part, busy);
 		ok = false;
 		if
-		:: n && !part -> join(ok)
+		:: n && !part && !busy -> join(ok)
 		:: else
 		fi;
-		unlock_ep();
+		unlock_cq();
 		if
-		:: part -> more = true
-		:: !part && !ok -> cq_rearm(more)
+#ifdef NO_LEFT
+		:: busy -> cq_rearm(more)
+#else
+		:: busy -> more = true
+#endif
+		:: part && !busy -> more = true
+		:: !part && !busy && !ok -> cq_rearm(more)
 		:: else
 		fi;
 		if
 		:: more -> schedule()
 		:: else
 		fi;
-		n = 0
+		n = 0;
+		busy = false
 	od
 }
 
 /* irq_poll_complete() */
 #define complete()	atomic { polling = false; sched = false }
 
-/* cq_irq_poll() */
+/* verbs_irq_poll() */
 active [CPUS] proctype irq_poll()
 {
 	byte n;
@@ -216,7 +216,7 @@ active [CPUS] proctype irq_poll()
 
 end:	do
 	:: atomic { sched && !polling -> polling = true }
-		lock_ep();
+		lock_cq();
 		cq_take(n, part);
 		ok = false;
 		if
@@ -229,7 +229,7 @@ end:	do
 		:: else
 		fi;
 #endif
-		unlock_ep();
+		unlock_cq();
 		if
 		:: part -> polling = false
 #ifdef NO_COMPLETE
@@ -252,64 +252,58 @@ end:	do
 /* busy_expire() */
 inline expire(all)
 {
-	lock_ep();
+	lock_cq();
 	if
 	:: !all && seen -> seen = false
 	:: else -> leave()
 	fi;
-	unlock_ep()
+	unlock_cq()
 }
 
 /* busy_sweep(), for all links of the EVD. */
-inline sweep_all(e)
+inline sweep_all()
 {
 	do
-	:: polled(e) || !in[e] -> break
+	:: polled() || !in -> break
 	:: else -> expire(true)
 	od
 }
 
 /* dat_busy_stop() */
-inline stop(e)
+inline stop()
 {
 	if
-	:: on[e] || in[e] ->
-		on[e] = false;
-		sweep_all(e)
+	:: on || in ->
+		on = false;
+		sweep_all()
 	:: else
 	fi
 }
 
 /* busy_timer() */
-inline timer(e)
+active proctype timer()
 {
-	pending[e] = false;
-	if
-	:: polled(e) ->
-		if
-		:: in[e] -> expire(false)
-		:: else
-		fi
-	:: else -> sweep_all(e)
-	fi;
-	atomic {
-		if
-#ifdef NO_ON
-		:: in[e] && on[e] -> pending[e] = true
-#elif !defined(NO_REARM)
-		:: in[e] -> pending[e] = true
-#endif
-		:: else
-		fi
-	}
-}
-
-active [EVDS] proctype timers()
-{
-	byte e = _pid % EVDS;
-
 end:	do
-	:: pending[e] -> timer(e)
+	:: pending ->
+		pending = false;
+		if
+		:: polled() ->
+			if
+			:: in -> expire(false)
+			:: else
+			fi
+		:: else -> sweep_all()
+		fi;
+		atomic {
+			if
+#ifdef NO_ON
+			:: in && on -> pending = true
+#elif !defined(NO_REARM)
+			:: in -> pending = true
+#endif
+			:: else
+			fi
+		}
 	od
 }
 
@@ -317,59 +311,59 @@ end:	do
 active proctype clock()
 {
 end:	do
-	:: recent[0] -> recent[0] = false
-#if EVDS == 2
-	:: recent[1] -> recent[1] = false
-#endif
+	:: recent -> recent = false
 	od
 }
 #endif
 
 /* busy_begin(); checks under evd->lock whether a thread waits. */
-inline begin(e, useful)
+inline begin(useful)
 {
-	recent[e] = true;
+	recent = true;
 	if
-	:: on[e] -> useful = true
+	:: on -> useful = true
 	:: else ->
 		atomic {
 #ifdef NO_CHECK
 			useful = true;
 #else
-			useful = !(e == LAST && (waiting || watching));
+			useful = !(waiting || watching);
 #endif
-			on[e] = on[e] || useful
+			on = on || useful
 		}
 	fi
 }
 
-/* One call of dat_busy_poll(), with busy_look() and busy_take(). */
-inline poll(e)
+/* busy_try() */
+inline look(got)
 {
-	begin(e, useful);
+	atomic {
+		got = !cq_lock;
+		cq_lock = true
+	}
 	if
-	:: useful && in[e] ->
-		atomic {
-			if
-			:: !ep_lock -> ep_lock = true; useful = true
-			:: else -> useful = false
-			fi
-		}
+	:: got ->
 		if
-		:: useful ->
-			if
-			:: joined() ->
-				cq_take(n, part);
-				seen = seen || n
-			:: else
-			fi;
-			unlock_ep()
+		:: in ->
+			cq_take(n, part);
+			seen = seen || n
 		:: else
-		fi
+		fi;
+		unlock_cq()
 	:: else
 	fi;
 	n = 0;
 	part = false
+}
+
+/* One call of dat_busy_poll(), with busy_look(). */
+inline poll()
+{
+	begin(useful);
+	if
+	:: useful && in -> look(useful)
+	:: else
+	fi
 }
 
 active proctype user()
@@ -380,25 +374,22 @@ active proctype user()
 	do
 	:: i < POLLS ->
 		i++;
-		poll(0);
-#if EVDS == 2
-		poll(1)
-#endif
+		poll()
 	:: break
 	od;
 #ifdef WAIT
 #ifdef NO_ORDER
-	stop(LAST);
+	stop();
 	waiting = true;
 #else
 	waiting = true;			/* evd_become_waiter() */
 #ifndef NO_STOP
-	stop(LAST);
+	stop();
 #endif
 #endif
 	/* From this step on, the thread relies on notifications of the device alone. */
 	told = true;
-	assert(!in[LAST]);
+	assert(!in);
 #endif
 	taken == MADE
 }
@@ -409,7 +400,7 @@ active proctype second()
 	byte n;
 	bool useful, part;
 
-	poll(LAST)
+	poll()
 }
 #endif
 
@@ -418,22 +409,13 @@ active proctype second()
 active proctype kick()
 {
 	byte n;
-	bool part, look;
+	bool part, joined;
 
-	lock_ep();
-	look = joined();
-	unlock_ep();
+	atomic { !ep_lock -> ep_lock = true }
+	joined = in;
+	ep_lock = false;
 	if
-	:: look ->
-		if
-		:: atomic { !ep_lock -> ep_lock = true }
-			if
-			:: joined() -> cq_take(n, part); seen = seen || n
-			:: else
-			fi;
-			unlock_ep()
-		:: ep_lock
-		fi
+	:: joined -> look(joined)
 	:: else
 	fi
 }
@@ -451,20 +433,26 @@ active proctype other()
 	:: true
 	fi;
 	skip;				/* evd->lock */
-	stop(LAST);
+	stop();
 	watching = false
 }
 #endif
 
 #ifdef CLOSE
-/* dat_conn_close() */
+/* await_drain(), which is called again and again, with verbs_take_rest(). */
 active proctype closer()
 {
-	lock_ep();
-	closing = true;
-#ifndef NO_LEAVE
-	leave();
+	byte n;
+	bool part;
+
+	do
+#ifndef NO_TAKE
+	:: cq || held ->
+		lock_cq();
+		cq_take(n, part);
+		unlock_cq()
 #endif
-	unlock_ep()
+	:: taken == MADE -> break
+	od
 }
 #endif

@@ -116,10 +116,8 @@ plan() {
 	holds busy  go		-DCPUS=2
 	holds busy  go-kick	-DKICK
 	holds busy  go-stop	-DOTHER -DPOLLS=1
-	holds busy  go-two	-DEVDS=2 -DMADE=1 -DPOLLS=1
 	holds busy  wait	-DWAIT -DNO_TIMER -DKICK -DCPUS=2
 	holds busy  wait-others	-DWAIT -DNO_TIMER -DSECOND
-	holds busy  wait-two	-DWAIT -DNO_TIMER -DSECOND -DEVDS=2
 	holds busy  close	-DCLOSE -DNO_TIMER -DKICK
 	needs busy  timer	-DNO_TIMER
 	needs busy  timer-join	-DNO_ARM
@@ -132,8 +130,8 @@ plan() {
 	needs busy  stop-order	-DNO_ORDER -DWAIT -DNO_TIMER -DSECOND
 	needs busy  stop-lock	-DNO_STOP_LOCK -DWAIT -DNO_TIMER
 	needs busy  begin-check	-DNO_CHECK -DWAIT -DNO_TIMER -DSECOND
-	needs busy  both	-DNO_BOTH -DEVDS=2 -DWAIT -DNO_TIMER
-	needs busy  close-leave	-DNO_LEAVE -DCLOSE -DNO_TIMER
+	needs busy  left	-DNO_LEFT -DKICK
+	needs busy  close-take	-DNO_TAKE -DCLOSE -DNO_TIMER
 	holds rsm   ring	-DPOSTS=4
 	holds rsm   ring-1	-DPOSTS=4 -DROOM=1
 	holds rsm   ring-4	-DPOSTS=4 -DENTRIES=4
@@ -189,7 +187,6 @@ plan() {
 	spare event long-G	-DEVENTS=5 -DFINE -DNO_G
 	holds busy  long-go	-DMADE=3 -DCPUS=2 -DKICK
 	holds busy  long-stop	-DOTHER
-	holds busy  long-two	-DEVDS=2 -DPOLLS=1
 	holds busy  long-wait	-DWAIT -DSECOND -DOTHER -DNO_TIMER -DMADE=3
 	END
 }

@@ -603,7 +603,7 @@ TEST_F_TIMEOUT(dead, a_queue_pair_that_is_not_destroyed_reports_no_receive_twice
 	ASSERT_EQ(0, adapter_plug("rxe", 1));
 }
 
-TEST_F_TIMEOUT(dead, an_error_of_a_cq_breaks_its_connection, 120)
+TEST_F_TIMEOUT(dead, an_error_of_a_cq_flushes_what_its_connection_has, 120)
 {
 	struct t_pair *p = &self->p;
 
@@ -612,6 +612,51 @@ TEST_F_TIMEOUT(dead, an_error_of_a_cq_breaks_its_connection, 120)
 	ASSERT_EQ(0, mean_set("raise", "cq_err"));
 	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[0], DAT_EV_BROKEN));
 	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[1], DAT_EV_BROKEN));
+}
+
+/* Returns 1 if the next events of an EVD say that two connections are broken. */
+static int two_are_broken(struct t_evd *evd)
+{
+	struct dat_eqe eqe;
+	int n = 0;
+
+	while (n < 2 && t_event(evd, T_WAIT_MS, &eqe) && eqe.type == DAT_EV_BROKEN)
+		n++;
+	return n == 2;
+}
+
+/* Connections of an EVD share a CQ.  The ones that are made later get another. */
+TEST_F_TIMEOUT(dead, an_error_of_a_cq_breaks_all_its_connections_and_no_later_one, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	struct t_evd evd[2];
+	struct t_ep ep[2][2];
+	int i, k;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_pair_open(p));
+	for (k = 0; k < 2; k++)
+		ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 1024, &evd[k]));
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < 2; k++)
+			ASSERT_EQ(0, t_ep(&p->f, p->pz, &evd[k], 0, 10 * i + k, &ep[i][k]));
+		ASSERT_EQ(0, t_connect_eps(p, ep[i], evd));
+	}
+	ASSERT_EQ(0, mean_set("raise", "cq_err"));
+	for (k = 0; k < 2; k++)
+		EXPECT_EQ(1, two_are_broken(&evd[k]));
+	/* The old CQs may still be there, with ep[1]. */
+	for (k = 0; k < 2; k++)
+		ASSERT_EQ(0, t_reset(&p->f, &ep[0][k]));
+	ASSERT_EQ(0, t_connect_eps(p, ep[0], evd));
+	ASSERT_EQ(0, t_recv(&ep[0][0].rq, 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	ASSERT_EQ(0, t_send(&ep[0][1], 2, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+	for (k = 0; k < 2; k++) {
+		ASSERT_EQ(1, t_event(&evd[k], T_WAIT_MS, &eqe));
+		EXPECT_EQ(DAT_EV_DTO, eqe.type);
+		EXPECT_EQ(0, eqe.status);
+	}
 }
 
 TEST_F_TIMEOUT(dead, errors_of_port_and_device_are_async_events, 120)

@@ -77,8 +77,6 @@ static void conn_close(struct dat_conn *conn, enum dat_conn_state closing, u32 e
 	conn_set_state(conn, dat_conn_was_established(conn) ? closing : DAT_CONN_ABORTING);
 	dat_queue_update_open(conn->ep);
 	conn->end_event = event;
-	if (dat_busy_leave(conn))
-		conn->dev->ops->rearm(conn);
 	dat_solicited_leave(conn);
 	if (!conn->held)
 		queue_delayed_work(dat_close_wq, &conn->close_work, 0);
@@ -280,9 +278,9 @@ u32 dat_conn_max_recvs(const struct dat_conn *conn)
 /*
  * Sets how many entries of each queue may be in flight, after the transport has made the queue
  * pair.  @max_send: number of requests that the queue pair holds; the queue pair also holds
- * dat_conn_max_recvs() receives.
+ * dat_conn_max_recvs() receives.  @cq: CQ of the requests.
  */
-void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
+void dat_conn_set_windows(struct dat_conn *conn, u32 max_send, struct dat_cq *cq)
 {
 	struct dat_ep *ep = conn->ep;
 
@@ -290,6 +288,7 @@ void dat_conn_set_windows(struct dat_conn *conn, u32 max_send)
 	ep->sq.window = min(ep->sq.entries, max_send);
 	ep->rq.window = dat_conn_max_recvs(conn);
 	conn->takes_recv = true;
+	WRITE_ONCE(conn->cq, cq);
 	spin_unlock_bh(&ep->lock);
 }
 
@@ -460,8 +459,7 @@ void dat_conn_keep(struct dat_conn *conn)
 {
 	struct dat_dev *dev = conn->dev;
 
-	if (atomic_dec_and_test(&dev->ending))
-		wake_up_var(&dev->ending);
+	dat_dev_ended(dev);
 }
 
 /*
@@ -473,8 +471,7 @@ void dat_conn_gone(struct dat_conn *conn)
 	struct dat_dev *dev = conn->dev;
 
 	dat_conn_free(conn);
-	if (atomic_dec_and_test(&dev->ending))
-		wake_up_var(&dev->ending);
+	dat_dev_ended(dev);
 	dat_dev_put(dev);
 }
 
@@ -527,7 +524,7 @@ static void conn_close_work(struct work_struct *work)
 	 * conn_exit() may run after the EP is freed.  conn_exit() may use the device, whose removal
 	 * waits until dev->ending is 0.
 	 */
-	atomic_inc(&dat_dev_get(conn->dev)->ending);
+	dat_dev_ending(dat_dev_get(conn->dev));
 	conn_leave_ep(conn);
 	xport->conn_exit(conn);
 }
@@ -542,23 +539,26 @@ static struct dat_slot *conn_alloc_slots(u32 n, bool recv)
 	return slots;
 }
 
-/* Charges @bytes of a connection's queues.  Kernel modules are charged with DAT_EP_CHARGED only. */
-static int conn_charge(struct dat_conn *conn, u64 bytes)
+/*
+ * Charges @bytes of queues that a connection needs.  Kernel modules are charged with DAT_EP_CHARGED
+ * only.  Fails with -ENOMEM if the caller's users may not have that much.
+ */
+int dat_conn_charge(const struct dat_conn *conn, struct dat_locked *l, u64 bytes)
 {
 	const struct dat_ep *ep = conn->ep;
 
 	if (ep->obj.ia->face->kernel && !(ep->traits & DAT_EP_CHARGED))
 		return 0;
-	return dat_locked_charge(&conn->locked, bytes);
+	return dat_locked_charge(l, bytes);
 }
 
 /*
- * Allocates the slots and the SGEs, and charges the memory that the device needs for the queue pair
- * and its CQs.
+ * Allocates the slots and the SGEs, and charges the memory that the device needs for the queue
+ * pair.
  */
 static int conn_alloc_memory(struct dat_conn *conn)
 {
-	u32 iov, sq, rq, recvs, recv_iov, request_iov, request_sges;
+	u32 iov, sq, rq, recv_iov, request_iov, request_sges;
 	struct dat_ep *ep = conn->ep;
 	u64 bytes;
 
@@ -575,13 +575,11 @@ static int conn_alloc_memory(struct dat_conn *conn)
 			     DIV_ROUND_UP(ep->attr.max_inline, sizeof(struct ib_sge)));
 	sq = ep->sq.entries;
 	rq = max(ep->rq.entries, 1U);
-	recvs = ep->srq ? ep->srq->window : rq;
 	spin_unlock_bh(&ep->lock);
 
 	bytes = dat_locked_bytes(sq, DAT_LOCKED_REQUEST, request_sges) +
-		dat_locked_bytes(rq, DAT_LOCKED_RECV, recv_iov) +
-		dat_locked_bytes(sq + recvs, DAT_LOCKED_CQE, 0);
-	if (conn_charge(conn, bytes))
+		dat_locked_bytes(rq, DAT_LOCKED_RECV, recv_iov);
+	if (dat_conn_charge(conn, &conn->locked, bytes))
 		return -ENOMEM;
 	conn->sq_slots = conn_alloc_slots(sq, false);
 	conn->rq_slots = conn_alloc_slots(rq, true);
@@ -609,7 +607,6 @@ struct dat_conn *dat_conn_alloc(struct dat_ep *ep)
 	conn->sink = ep->obj.ia->face->sink;
 	conn->unordered = dev->quirks & DAT_QUIRK_UNORDERED;
 	INIT_LIST_HEAD(&conn->early);
-	dat_busy_init_conn(conn);
 	dat_solicited_init_conn(conn);
 	INIT_DELAYED_WORK(&conn->close_work, conn_close_work);
 	dat_bind_init(conn);

@@ -81,7 +81,8 @@ enum dat_conn_state {
  *	conn_close_work() takes
  * @sink: operations of the face that receives the events; constant
  * @rcu: head for the deferred free, because a thread that polls an EVD finds connections under RCU
- * @comp_vector: completion vector of the CQs, which stands for an interrupt of the device
+ * @comp_vector: completion vector of the CQ of the requests, which stands for an interrupt of the
+ *	device
  * @solicited: flag: only solicited and failed receives notify the consumer; constant
  * @sol: additional state, used if @solicited is set
  * @unordered: flag: the device may complete a request before an RDMA read that was posted earlier;
@@ -99,7 +100,7 @@ enum dat_conn_state {
  * @psp: listener whose backlog counts an accepted connection until the handshake ends; reference
  *	held; dat_psp_leave() takes the pointer with xchg() and drops the reference
  * @peer: address of the peer, for the log
- * @locked: charge of the queue pair and of its CQs
+ * @locked: charge of the queue pair
  * @read_in: offered number of the peer's RDMA reads in flight
  * @read_out: offered number of own RDMA reads in flight
  * @pd: private data that the handshake sends to the peer
@@ -132,10 +133,8 @@ enum dat_conn_state {
  *	dat_conn_unhold()
  * @end_event: DAT_EV_* that reports the end of the connection
  * @end_pd: bytes of private data of the peer's reject, if a kernel consumer gets that data; else 0
- * @busy: entries in the busy.round of recv_evd and of request_evd, by which polling threads
- *	find the connection; the second entry is unused if the two EVDs are the same
- * @busy_seen: flag: a poll has found completions, or the connection has joined, since busy_timer()
- *	last ran
+ * @cq: CQ of the requests; NULL until the transport has made the queue pair; never cleared; also
+ *	read under RCU
  * @send_wr: chain of requests that the pump builds and posts
  * @recv_wr: chain of receives that the pump builds and posts
  * @sge: segments of @send_wr or @recv_wr: DAT_BATCH times the larger of the EP's max_iov values
@@ -185,8 +184,7 @@ struct dat_conn {
 	bool			held;
 	u32			end_event;
 	u32			end_pd;
-	struct dat_round_link	busy[2];
-	bool			busy_seen;
+	struct dat_cq		*cq;
 	union {
 		union dat_send_wr	send_wr[DAT_BATCH];
 		struct ib_recv_wr	recv_wr[DAT_BATCH];
@@ -222,7 +220,8 @@ static inline bool dat_conn_is_open(const struct dat_conn *conn)
 struct dat_conn *dat_conn_alloc(struct dat_ep *ep);
 void dat_conn_free(struct dat_conn *conn);
 u32 dat_conn_max_recvs(const struct dat_conn *conn);
-void dat_conn_set_windows(struct dat_conn *conn, u32 max_send);
+void dat_conn_set_windows(struct dat_conn *conn, u32 max_send, struct dat_cq *cq);
+int dat_conn_charge(const struct dat_conn *conn, struct dat_locked *l, u64 bytes);
 u32 dat_conn_recvs(const struct dat_conn *conn);
 void dat_conn_resume_close(struct dat_conn *conn);
 void dat_conn_keep(struct dat_conn *conn);
@@ -287,24 +286,13 @@ static inline void dat_conn_completed(struct dat_conn *conn, u32 sq_done, u32 rq
 		dat_conn_progress(conn);
 }
 
-/* Returns true if threads poll a connection, which is then in a busy.round.  ep->lock is held. */
+/*
+ * Returns true if threads poll the CQ of the connection's requests.  The result may be outdated.
+ * ep->lock is held.
+ */
 static inline bool dat_busy_joined(const struct dat_conn *conn)
 {
-	return conn->busy[0].round || conn->busy[1].round;
-}
-
-/*
- * Lets polling threads take the completions of a connection whose CQ has notified and is not armed.
- * Inline, because most EVDs are not polled, and the threads of kernel consumers never poll.
- * ep->lock is held.  Returns false if the caller must arm the CQ.
- */
-static inline bool dat_busy_join(struct dat_conn *conn)
-{
-	const struct dat_evd *evd = conn->ep->recv_evd ?: conn->ep->request_evd;
-
-	lockdep_assert_held(&conn->ep->lock);
-	return dat_busy_joined(conn) ||
-	       (evd && READ_ONCE(evd->busy.on) && dat_busy_join_polled(conn));
+	return conn->cq && READ_ONCE(conn->cq->link.round);
 }
 
 /*
@@ -320,20 +308,19 @@ static inline void dat_conn_imply_established(struct dat_conn *conn)
 
 /*
  * Tells the face that a batch of completions begins, in softirq.  The IA may be freed before the
- * batch ends, so this function reads only the connection, which exists while handlers of the
- * transport run.
+ * batch ends, so this function reads only the CQ, which exists while its handlers run.
  */
-static __always_inline void dat_complete_begin(const struct dat_conn *conn)
+static __always_inline void dat_complete_begin(const struct dat_cq *cq)
 {
-	if (conn->sink->begin)
-		conn->sink->begin();
+	if (cq->sink->begin)
+		cq->sink->begin();
 }
 
 /* Tells the face that a batch has ended, so that the face runs the upcalls.  No lock is held. */
-static __always_inline void dat_complete_end(const struct dat_conn *conn)
+static __always_inline void dat_complete_end(const struct dat_cq *cq)
 {
-	if (conn->sink->release)
-		conn->sink->release();
+	if (cq->sink->release)
+		cq->sink->release();
 }
 
 void dat_complete(struct dat_conn *conn, const struct dat_completion *c, u32 n);

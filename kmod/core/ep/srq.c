@@ -55,7 +55,7 @@ int dat_srq_fits(const struct dat_ia *ia, u32 max_recv, u32 max_iov)
 
 /*
  * Returns how many buffers may be at the device.  A buffer counts until its completion is taken, so
- * the CQ of each EP needs room for this number of completions, not for the whole ring.  The other
+ * a CQ of its EPs needs room for this number of completions, not for the whole ring.  The other
  * buffers wait in the ring, and each completion moves a buffer to the device.
  *
  * If the device has no buffer at the moment, the sender waits and tries again.  With iWARP, the

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Busy polling.  A thread that waits for an event in an EVD polls the CQs of the connections that
- * feed the EVD.  These connections need no interrupts meanwhile.
+ * Busy polling.  A thread that waits for an event in an EVD polls the CQs that feed the EVD.  These
+ * CQs need no interrupts meanwhile.
  *
- * A connection joins the round evd->busy.round of each EVD that it feeds.  The connection joins
- * when its CQ has notified, provided that threads poll all these EVDs.  The CQ is then not armed
- * again, and a thread that polls one of the EVDs takes completions from the CQ.  An idle connection
- * is in no round, so no poll looks at the connection.
+ * A CQ joins the round evd->busy.round when it has notified, provided that threads poll the EVD.
+ * The CQ is then not armed again, and the threads take the completions of all its connections.  An
+ * idle CQ is in no round, so no poll looks at it.
  *
- * A connection leaves the rounds, and its CQ is armed again, in four cases: dat_busy_stop() ends
- * polling of one of the EVDs, for example because a thread is about to sleep on the EVD;
- * busy_timer() finds that an EVD was not polled for BUSY_TICKS; busy_timer() finds that the
- * connection has become idle; or the connection closes.
+ * A CQ leaves the round, and is armed again, in three cases: dat_busy_stop() ends polling of the
+ * EVD, for example because a thread is about to sleep on the EVD; busy_timer() finds that the EVD
+ * was not polled for BUSY_TICKS; or busy_timer() finds that the CQ has become idle.  A CQ that has
+ * no connection any more leaves, too, but is not armed.
  *
- * A thread that makes a connection join or leave holds ep->lock.
+ * A thread that makes a CQ join or leave holds cq->lock.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -33,134 +32,91 @@ static bool busy_polled(const struct dat_busy *b)
 }
 
 /*
- * Adds @link to the round of @evd.  Returns 1 if @link was added, 0 if @evd is NULL, or -EAGAIN if
- * no thread polls @evd.
+ * Adds a CQ to the round of its EVD.  Returns false if no thread polls the EVD.  cq->lock is held,
+ * softirqs are disabled.
+ *
+ * dat_busy_join() has checked without the round's lock: b->on is never set for a kernel consumer.
+ * If another thread sets b->on at that moment, the CQ may be armed nevertheless, which is harmless.
  */
-static int link_join(struct dat_round_link *link, struct dat_evd *evd)
+bool dat_busy_join_polled(struct dat_cq *cq)
 {
-	struct dat_busy *b;
-	int ret = -EAGAIN;
+	struct dat_busy *b = &cq->evd->busy;
+	bool polled;
 
-	if (!evd)
-		return 0;
-	b = &evd->busy;
-	/*
-	 * Check first without the lock: b->on is never set for a kernel consumer.  If another
-	 * thread sets b->on at this moment, the CQ may be armed nevertheless, which is harmless.
-	 */
-	if (!READ_ONCE(b->on))
-		return -EAGAIN;
-	spin_lock_bh(&b->round.lock);
-	if (busy_polled(b)) {
-		dat_round_join(&b->round, link);
+	lockdep_assert_held(&cq->lock);
+	spin_lock(&b->round.lock);
+	polled = busy_polled(b);
+	if (polled) {
+		dat_round_join(&b->round, &cq->link);
 		if (!timer_pending(&b->timer))
 			mod_timer(&b->timer, jiffies + 1);
-		ret = 1;
+		cq->seen = true;
 	}
-	spin_unlock_bh(&b->round.lock);
-	return ret;
+	spin_unlock(&b->round.lock);
+	return polled;
 }
 
 /*
- * Adds a connection to the rounds of its EVDs, if the connection is open and not solicited, and
- * threads poll all of these EVDs.  Returns false if the caller must arm the CQ.  ep->lock is held.
+ * Removes a CQ from its round.  Returns true if the CQ was in a round.  The caller must then call
+ * ops->rearm(), unless the CQ ends.  cq->lock is held.
  */
-bool dat_busy_join_polled(struct dat_conn *conn)
+bool dat_busy_leave(struct dat_cq *cq)
 {
-	struct dat_ep *ep = conn->ep;
-
-	lockdep_assert_held(&ep->lock);
-	if (!dat_conn_is_open(conn) || conn->solicited)
-		return false;
-	/* The caller has found that recv_evd, if any, was polled, so try the other EVD first. */
-	if (ep->request_evd != ep->recv_evd && link_join(&conn->busy[1], ep->request_evd) < 0)
-		return false;
-	if (link_join(&conn->busy[0], ep->recv_evd) < 0) {
-		dat_round_leave(&conn->busy[1]);
-		return false;
-	}
-	conn->busy_seen = true;
-	return dat_busy_joined(conn);
+	lockdep_assert_held(&cq->lock);
+	return dat_round_leave(&cq->link);
 }
 
-/*
- * Removes a connection from its rounds.  Returns true if the connection was in a round.  The caller
- * must then call ops->rearm().  ep->lock is held.
- */
-bool dat_busy_leave(struct dat_conn *conn)
+/* Removes a CQ from its round if it had no completions since the last call, or if @all. */
+static void busy_expire(struct dat_cq *cq, bool all)
 {
-	bool first, second;
-
-	lockdep_assert_held(&conn->ep->lock);
-	first = dat_round_leave(&conn->busy[0]);
-	second = dat_round_leave(&conn->busy[1]);
-	return first || second;
+	spin_lock_bh(&cq->lock);
+	if ((all || !cq->seen) && dat_busy_leave(cq))
+		cq->ops->rearm(cq);
+	cq->seen = false;
+	spin_unlock_bh(&cq->lock);
 }
 
-static void busy_take(struct dat_conn *conn)
+/* Takes completions, unless another thread holds cq->lock: that thread takes them. */
+static void busy_try(struct dat_cq *cq)
 {
-	if (dat_busy_joined(conn) && conn->dev->ops->take(conn))
-		conn->busy_seen = true;
-}
-
-/* Removes a connection from its rounds if it had no completions since the last call, or if @all. */
-static void busy_expire(struct dat_conn *conn, struct dat_ep *ep, bool all)
-{
-	spin_lock_bh(&ep->lock);
-	/* A connection that has left its EP meanwhile is in no round. */
-	if (conn->ep == ep && (all || !conn->busy_seen) && dat_busy_leave(conn))
-		conn->dev->ops->rearm(conn);
-	conn->busy_seen = false;
-	spin_unlock_bh(&ep->lock);
-}
-
-/* Takes completions, unless another thread holds ep->lock: that thread may be taking them. */
-static void busy_try(struct dat_conn *conn, struct dat_ep *ep)
-{
-	if (!spin_trylock_bh(&ep->lock))
+	if (!spin_trylock_bh(&cq->lock))
 		return;
-	busy_take(conn);
-	spin_unlock_bh(&ep->lock);
+	if (cq->link.round && cq->ops->take(cq))
+		cq->seen = true;
+	spin_unlock_bh(&cq->lock);
 }
 
-/* Takes completions from the connections of the round; see busy_try(). */
+static struct dat_cq *busy_turn(struct dat_busy *b)
+{
+	struct dat_round_link *link = dat_round_turn(&b->round);
+
+	return link ? container_of(link, struct dat_cq, link) : NULL;
+}
+
+/* Takes completions from the CQs of the round; see busy_try(). */
 static void busy_look(struct dat_busy *b)
 {
 	u32 n = READ_ONCE(b->round.count);
-	struct dat_conn *conn;
-	struct dat_ep *ep;
+	struct dat_cq *cq;
 
 	rcu_read_lock();
-	while (n--) {
-		conn = dat_round_turn(&b->round);
-		if (!conn)
-			break;
-		ep = READ_ONCE(conn->ep);
-		if (ep)
-			busy_try(conn, ep);
-	}
+	while (n-- && (cq = busy_turn(b)))
+		busy_try(cq);
 	rcu_read_unlock();
 }
 
 /*
- * Removes idle connections from the round.  With @all, removes all connections, but stops when a
- * thread polls again.
+ * Removes idle CQs from the round.  With @all, removes all CQs, but stops when a thread polls
+ * again.
  */
 static void busy_sweep(struct dat_busy *b, bool all)
 {
 	u32 n = READ_ONCE(b->round.count);
-	struct dat_conn *conn;
-	struct dat_ep *ep;
+	struct dat_cq *cq;
 
 	rcu_read_lock();
-	while (all ? !busy_polled(b) : n--) {
-		conn = dat_round_turn(&b->round);
-		if (!conn)
-			break;
-		ep = READ_ONCE(conn->ep);
-		if (ep)
-			busy_expire(conn, ep, all);
-	}
+	while ((all ? !busy_polled(b) : n--) && (cq = busy_turn(b)))
+		busy_expire(cq, all);
 	rcu_read_unlock();
 }
 
@@ -207,7 +163,7 @@ void dat_busy_stop(struct dat_evd *evd)
 	 */
 	if (!READ_ONCE(b->on) && !READ_ONCE(b->round.count))
 		return;
-	/* link_join() checks b->on under round.lock, so no connection joins once b->on is false. */
+	/* dat_busy_join_polled() checks b->on under round.lock, so no CQ joins from now on. */
 	spin_lock_bh(&b->round.lock);
 	WRITE_ONCE(b->on, false);
 	spin_unlock_bh(&b->round.lock);
@@ -221,11 +177,13 @@ void dat_busy_stop(struct dat_evd *evd)
  */
 void dat_busy_posted(struct dat_ep *ep)
 {
-	if (!spin_trylock_bh(&ep->lock))
-		return;
-	if (ep->conn)
-		busy_take(ep->conn);
-	spin_unlock_bh(&ep->lock);
+	struct dat_conn *conn;
+
+	rcu_read_lock();
+	conn = READ_ONCE(ep->conn);
+	if (conn && READ_ONCE(conn->cq))
+		busy_try(conn->cq);
+	rcu_read_unlock();
 }
 
 /*
@@ -274,7 +232,7 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
  *
  * If the EVD has no event, the call first polls for unsolicited receives, which do not notify.  If
  * the EVD has solicited connections and @spin_ns is 0, the call then polls for nothing else, so the
- * other connections of the EVD keep notifying.
+ * CQs of the EVD keep notifying.
  *
  * Context: process; no spinlock of this module held.  Return: 0 if the EVD has events; -EAGAIN if
  * no event came in time; -EBUSY if the EVD cannot be polled, because a CNO, a sleeping thread or a
@@ -312,10 +270,4 @@ void dat_busy_end(struct dat_evd *evd)
 {
 	dat_busy_stop(evd);
 	dat_timer_delete_sync(&evd->busy.timer);
-}
-
-void dat_busy_init_conn(struct dat_conn *conn)
-{
-	conn->busy[0].conn = conn;
-	conn->busy[1].conn = conn;
 }

@@ -30,6 +30,7 @@ struct dat_evd *dat_evd_create(struct dat_ia *ia, u32 streams, u32 qlen, u64 use
 	init_waitqueue_head(&evd->poll);
 	dat_busy_init(&evd->busy);
 	dat_round_init(&evd->solicited);
+	ia->dev->ops->evd_init(evd);
 	evd->streams = streams;
 	evd->sink = ia->face->sink;
 	ret = dat_evring_alloc(ia, &evd->ring, roundup_pow_of_two(qlen));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (c) The dat authors */
-/* Event dispatchers (EVDs), CNOs, and the lists of connections that threads poll for an EVD. */
+/* Event dispatchers (EVDs), CNOs, and the lists of what threads poll for an EVD. */
 #ifndef _DAT_EVD_H
 #define _DAT_EVD_H
 
@@ -37,13 +37,12 @@ struct dat_cno {
 };
 
 /**
- * struct dat_busy - connections whose CQs are polled by threads that wait for events of an EVD
- * @round: the connections
+ * struct dat_busy - CQs that are polled by threads that wait for events of an EVD
+ * @round: the CQs
  * @on: flag: a thread has polled the EVD since the last dat_busy_stop(); set under evd->lock,
  *	cleared under round.lock
  * @last: time at which a thread last polled the EVD, in jiffies
- * @timer: timer that removes idle connections from @round, and all connections once polling has
- *	ended
+ * @timer: timer that removes idle CQs from @round, and all CQs once polling has ended
  */
 struct dat_busy {
 	struct dat_round	round;
@@ -52,12 +51,33 @@ struct dat_busy {
 	struct timer_list	timer;
 };
 
+/**
+ * struct dat_cq - completion queue of a transport, which serves the connections of one EVD
+ * @lock: lock of the polls: whoever takes completions from the CQ holds it until the completions
+ *	have been reported, so they are reported in order; protects all members below
+ * @ops: operations of the transport; constant
+ * @sink: operations of the face that receives the events; constant
+ * @evd: EVD of the events; NULL if there is none, or if no connection uses the CQ any more
+ * @link: entry in evd->busy.round while threads poll the CQ, which is not armed then
+ * @seen: flag: a poll has found completions, or the CQ has joined, since busy_timer() last ran
+ *
+ * The memory is freed an RCU grace period after the last connection has left its EP.
+ */
+struct dat_cq {
+	spinlock_t			lock;	/* lock of the polls, see above */
+	const struct dat_xport_ops	*ops;
+	const struct dat_sink		*sink;
+	struct dat_evd			*evd;
+	struct dat_round_link		link;
+	bool				seen;
+};
+
 /* State of a connection that notifies an EVD of solicited and failed receives only. */
 struct dat_solicited_conn {
 	struct dat_round_link	link;		/* entry in evd->solicited */
 	bool			early;		/* notified before conn->live was set; ep->lock */
 	struct timer_list	timer;		/* polls the receive CQ if the EP has an SRQ */
-	unsigned long		delay;		/* jiffies from poll to poll of @timer; ep->lock */
+	unsigned long		delay;		/* jiffies from poll to poll of @timer */
 };
 
 /* Event dispatcher. */
@@ -70,7 +90,7 @@ struct dat_evd {
 	 * set before a listener uses the EVD.
 	 */
 	const struct dat_gate	*gate;
-	struct dat_busy		busy;		/* connections that are polled; has its own lock */
+	struct dat_busy		busy;		/* CQs that are polled; has its own lock */
 	struct dat_round	solicited;	/* solicited connections; has its own lock */
 	spinlock_t		lock;		/* lock of @ring to @overflowed */
 	struct dat_evring	ring;
@@ -132,14 +152,25 @@ int dat_evd_resize(struct dat_evd *evd, u32 qlen, struct dat_step *step);
 
 /* busy.c */
 void dat_busy_init(struct dat_busy *b);
-void dat_busy_init_conn(struct dat_conn *conn);
-bool dat_busy_join_polled(struct dat_conn *conn);
-bool dat_busy_leave(struct dat_conn *conn);
+bool dat_busy_join_polled(struct dat_cq *cq);
+bool dat_busy_leave(struct dat_cq *cq);
 void dat_busy_show(struct seq_file *m, struct dat_busy *b);
 void dat_busy_posted(struct dat_ep *ep);
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns);
 void dat_busy_stop(struct dat_evd *evd);
 void dat_busy_end(struct dat_evd *evd);
+
+/*
+ * Lets polling threads take the completions of a CQ that has notified and is not armed.  Inline,
+ * because most EVDs are not polled, and the threads of kernel consumers never poll.  cq->lock is
+ * held.  Returns false if the caller must arm the CQ.
+ */
+static inline bool dat_busy_join(struct dat_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	return cq->link.round ||
+	       (cq->evd && READ_ONCE(cq->evd->busy.on) && dat_busy_join_polled(cq));
+}
 
 /* solicited.c */
 void dat_solicited_init_conn(struct dat_conn *conn);

@@ -26,6 +26,26 @@
 #include "core/ep/ep.h"
 #include "core/event/evd.h"
 
+/*
+ * Polls the receive CQ of a connection, if the connection is in the round @r; NULL: in any round.
+ * Returns the number of receives, or -ENOTCONN.  The caller's RCU read lock keeps the connection,
+ * its EP and its CQ allocated.  No spinlock of this module is held.
+ */
+static int sol_take(struct dat_conn *conn, const struct dat_round *r)
+{
+	struct dat_ep *ep = READ_ONCE(conn->ep);
+	const struct dat_round *joined;
+
+	if (!ep)
+		return -ENOTCONN;
+	spin_lock_bh(&ep->lock);
+	joined = conn->sol.link.round;
+	spin_unlock_bh(&ep->lock);
+	if (!joined || (r && joined != r))
+		return -ENOTCONN;
+	return conn->dev->ops->take_unsolicited(conn);
+}
+
 #define SOL_PERIOD	(HZ / 10UL)	/* longest time between two calls of sol_timer() */
 
 /*
@@ -33,23 +53,20 @@
  * because one poll takes only some of the completions.  Otherwise doubles the delay, up to
  * SOL_PERIOD: soon after a receive, a sender that had found no buffer may try again.
  *
- * A timer runs in softirq, which is an RCU read side, so the EP is not freed meanwhile.
+ * A timer runs in softirq, which is an RCU read side.  Only this function uses sol.delay once the
+ * timer is pending.
  */
 static void sol_timer(struct timer_list *timer)
 {
 	struct dat_conn *conn = container_of(timer, struct dat_conn, sol.timer);
-	struct dat_ep *ep = READ_ONCE(conn->ep);
+	int n = sol_take(conn, NULL);
 	unsigned long delay;
 
-	if (!ep)
+	if (n < 0)
 		return;
-	spin_lock(&ep->lock);
-	if (conn->sol.link.round) {
-		delay = conn->dev->ops->take_unsolicited(conn) ? 1 : 2 * conn->sol.delay;
-		conn->sol.delay = min(delay, SOL_PERIOD);
-		mod_timer(timer, jiffies + conn->sol.delay);
-	}
-	spin_unlock(&ep->lock);
+	delay = n ? 1 : 2 * conn->sol.delay;
+	conn->sol.delay = min(delay, SOL_PERIOD);
+	mod_timer(timer, jiffies + conn->sol.delay);
 }
 
 /*
@@ -98,20 +115,6 @@ void dat_solicited_notify(struct dat_conn *conn)
 		conn->sol.early = true;
 }
 
-static int sol_look(struct dat_round *r, struct dat_conn *conn)
-{
-	struct dat_ep *ep = READ_ONCE(conn->ep);
-	int done = 0;
-
-	if (!ep)
-		return 0;
-	spin_lock_bh(&ep->lock);
-	if (conn->sol.link.round == r)
-		done = conn->dev->ops->take_unsolicited(conn);
-	spin_unlock_bh(&ep->lock);
-	return done;
-}
-
 /*
  * Polls the solicited connections of an EVD in turn, until one of them has receives.  The next call
  * begins with the connection after that one.  Returns true if a receive was found.  Context: any
@@ -121,23 +124,22 @@ bool dat_solicited_look_all(struct dat_evd *evd)
 {
 	struct dat_round *r = &evd->solicited;
 	u32 n = READ_ONCE(r->count);
-	struct dat_conn *conn;
+	struct dat_round_link *link;
 	int done = 0;
 
 	rcu_read_lock();
-	while (n-- && !done) {
-		conn = dat_round_turn(r);
-		if (!conn)
+	while (n-- && done <= 0) {
+		link = dat_round_turn(r);
+		if (!link)
 			break;
-		done = sol_look(r, conn);
+		done = sol_take(container_of(link, struct dat_conn, sol.link), r);
 	}
 	rcu_read_unlock();
-	return done;
+	return done > 0;
 }
 
 void dat_solicited_init_conn(struct dat_conn *conn)
 {
-	conn->sol.link.conn = conn;
 	timer_setup(&conn->sol.timer, sol_timer, 0);
 }
 

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/*
+ * Polls of the completion queues, and the handlers that poll.
+ *
+ * Connections share a CQ.  Who polls holds cq->lock until the completions have been reported, so
+ * the completions of a connection are reported in the order in which the device has added them.
+ * The completions are taken in batches.  The ep->lock of a connection is taken for a run of its
+ * completions in a batch, and the pump runs at the end of the run.  The poll loops of ib_core are
+ * not used, because such a loop would take the lock and run the pump for each completion.
+ *
+ * verbs_notified() polls the CQ directly if it runs in softirq and finds cq->lock free.  Otherwise
+ * it schedules irq_poll, which calls verbs_irq_poll().
+ *
+ * The driver may call verbs_notified() inside a post, which holds the ep->lock of an endpoint on
+ * this CPU.  So verbs_notified() only tries ep->lock.  If the lock is taken, the completions that
+ * have left the device stay in vcq->wc, and the next poll, for which irq_poll is scheduled, begins
+ * with them.
+ *
+ * ib_wc.qp tells whose completion it is.  The pointer may be that of a queue pair that is destroyed
+ * already, so it is only compared; see use_attach().
+ */
+#include "core/dat.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
+#include "core/event/evd.h"
+#include "core/xport.h"
+#include "verbs/verbs.h"
+
+static const u8 wc_status[] = {
+	[IB_WC_SUCCESS]			= DAT_ST_SUCCESS,
+	[IB_WC_LOC_LEN_ERR]		= DAT_ST_LOCAL_LENGTH,
+	[IB_WC_LOC_QP_OP_ERR]		= DAT_ST_LOCAL_EP,
+	[IB_WC_LOC_EEC_OP_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_LOC_PROT_ERR]		= DAT_ST_LOCAL_PROTECTION,
+	[IB_WC_WR_FLUSH_ERR]		= DAT_ST_FLUSHED,
+	[IB_WC_MW_BIND_ERR]		= DAT_ST_RMR_FAILED,
+	[IB_WC_BAD_RESP_ERR]		= DAT_ST_BAD_RESPONSE,
+	[IB_WC_LOC_ACCESS_ERR]		= DAT_ST_LOCAL_PROTECTION,
+	[IB_WC_REM_INV_REQ_ERR]		= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_REM_ACCESS_ERR]		= DAT_ST_REMOTE_ACCESS,
+	[IB_WC_REM_OP_ERR]		= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_RETRY_EXC_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_RNR_RETRY_EXC_ERR]	= DAT_ST_RECEIVER_NOT_READY,
+	[IB_WC_LOC_RDD_VIOL_ERR]	= DAT_ST_LOCAL_PROTECTION,
+	[IB_WC_REM_INV_RD_REQ_ERR]	= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_REM_ABORT_ERR]		= DAT_ST_REMOTE_RESPONDER,
+	[IB_WC_INV_EECN_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_INV_EEC_STATE_ERR]	= DAT_ST_TRANSPORT,
+	[IB_WC_FATAL_ERR]		= DAT_ST_TRANSPORT,
+	[IB_WC_RESP_TIMEOUT_ERR]	= DAT_ST_RECEIVER_NOT_READY,
+	[IB_WC_GENERAL_ERR]		= DAT_ST_TRANSPORT,
+};
+
+static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool recv)
+{
+	/* The segments were valid when posted, so the message must be longer than the receive. */
+	if (recv && wc->status == IB_WC_LOC_QP_OP_ERR && dev->quirks & DAT_QUIRK_LONG_IS_QP_OP)
+		return DAT_ST_LOCAL_LENGTH;
+	if ((unsigned int)wc->status >= ARRAY_SIZE(wc_status))
+		return DAT_ST_TRANSPORT;
+	return wc_status[wc->status];
+}
+
+/*
+ * Returns true if a successful receive holds a message that fits into @posted bytes.  The peer
+ * chooses the opcode and the length, so check both.  An RDMA write with immediate data is no
+ * message, because the write consumes a receive but puts no data into the segments of the receive.
+ * A send that invalidates a key is a message, because the invalidation can only revoke access.
+ */
+static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
+{
+	return wc->opcode == IB_WC_RECV && !(wc->wc_flags & IB_WC_WITH_IMM) &&
+	       wc->byte_len <= posted;
+}
+
+/* Converts a receive with IB_WC_SUCCESS.  Sets an error if the receive holds no valid message. */
+static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 posted,
+					       struct dat_completion *c)
+{
+	c->status = DAT_ST_SUCCESS;
+	c->len = wc->byte_len;
+	if (unlikely(!is_message(wc, posted)))
+		c->status = wc->byte_len > posted ? DAT_ST_LOCAL_LENGTH : DAT_ST_BAD_RESPONSE;
+	if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE))
+		c->rkey = wc->ex.invalidate_rkey;
+}
+
+static noinline void failure_to_completion(struct verbs_conn *vc, const struct ib_wc *wc,
+					   struct dat_completion *c)
+{
+	bool recv = c->slot->recv;
+
+	c->status = wc_to_status(wc, vc->conn.dev, recv);
+	c->unproven = vc->conn.unordered;
+	/* The device refuses the peer's message.  The teardown waits for the NAK of the device. */
+	if (recv && wc->status != IB_WC_WR_FLUSH_ERR)
+		WRITE_ONCE(vc->refused, true);
+}
+
+static __always_inline void to_completion(struct verbs_conn *vc, const struct ib_wc *wc,
+					  struct dat_completion *c)
+{
+	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
+
+	c->slot = slot;
+	c->rkey = 0;
+	c->unproven = false;
+	if (unlikely(wc->status != IB_WC_SUCCESS))
+		failure_to_completion(vc, wc, c);
+	else if (slot->recv)
+		recv_to_completion(wc, slot->len, c);
+	else
+		c->status = DAT_ST_SUCCESS;
+}
+
+/*
+ * Reports the completions of @vc from @wc up to @end.  A bind or a drain sets done() in the CQE of
+ * the work request.  A NULL done() means that the CQE belongs to a struct dat_slot.
+ */
+static __always_inline void wc_complete(struct verbs_cq *vcq, struct verbs_conn *vc,
+					struct ib_wc *wc, const struct ib_wc *end)
+{
+	struct dat_completion *c = vcq->done;
+	struct dat_conn *conn = &vc->conn;
+	u32 k = 0;
+
+	for (; wc != end; wc++) {
+		if (likely(!wc->wr_cqe->done)) {
+			to_completion(vc, wc, &c[k++]);
+			continue;
+		}
+		dat_complete(conn, c, k);
+		k = 0;
+		wc->wr_cqe->done(vcq->ib, wc);
+	}
+	dat_complete(conn, c, k);
+}
+
+/*
+ * Reports the completions of one queue pair from @wc up to @end, and runs the pump.  Without @wait,
+ * returns false if ep->lock is taken.  A connection that uses a CQ has an EP.
+ */
+static __always_inline bool run_report(struct verbs_cq *vcq, struct ib_wc *wc,
+				       const struct ib_wc *end, bool wait)
+{
+	const struct verbs_cq_use *use = verbs_cq_find(vcq, wc->qp);
+	struct dat_conn *conn;
+	u32 sq_done, rq_done;
+	struct dat_ep *ep;
+
+	if (unlikely(!use))
+		return true;
+	conn = &use->vc->conn;
+	ep = conn->ep;
+	if (wait)
+		spin_lock(&ep->lock);
+	else if (!spin_trylock(&ep->lock))
+		return false;
+	sq_done = ep->sq.done;
+	rq_done = ep->rq.done;
+	wc_complete(vcq, use->vc, wc, end);
+	dat_conn_completed(conn, sq_done, rq_done);
+	spin_unlock(&ep->lock);
+	return true;
+}
+
+/* Leaves the completions from @wc up to @end to the next poll. */
+static noinline void poll_leave(struct verbs_cq *vcq, const struct ib_wc *wc,
+				const struct ib_wc *end)
+{
+	vcq->left = end - wc;
+	memmove(vcq->wc, wc, vcq->left * sizeof(*wc));
+}
+
+/*
+ * Reports the first @n completions in vcq->wc.  Returns false if an EP was busy; see run_report().
+ */
+static __always_inline bool poll_report(struct verbs_cq *vcq, u32 n, bool wait)
+{
+	struct ib_wc *wc = vcq->wc, *end = wc + n, *next;
+
+	for (; wc != end; wc = next) {
+		for (next = wc + 1; next != end && next->qp == wc->qp; next++)
+			;
+		if (unlikely(!run_report(vcq, wc, next, wait))) {
+			poll_leave(vcq, wc, end);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Reports the completions that poll_leave() has left.  Returns @budget: the CQ may hold more. */
+static noinline int poll_left(struct verbs_cq *vcq, int budget, bool wait)
+{
+	u32 n = vcq->left;
+
+	vcq->left = 0;
+	poll_report(vcq, n, wait);
+	return budget;
+}
+
+static __always_inline int poll_cq(struct verbs_cq *vcq, int budget, bool wait)
+{
+	int done = 0, n;
+
+	lockdep_assert_held(&vcq->cq.lock);
+	if (unlikely(vcq->left))
+		return poll_left(vcq, budget, wait);
+	do {
+		n = ib_poll_cq(vcq->ib, min(budget - done, DAT_BATCH), vcq->wc);
+		if (n <= 0)
+			break;
+		done += n;
+		if (!poll_report(vcq, n, wait))
+			return budget;
+	} while (n == DAT_BATCH && done < budget);
+	return done;
+}
+
+/*
+ * Takes at most @budget completions from a CQ, reports them, and returns their number.  If the
+ * number is @budget, the CQ may hold more.  Context: cq->lock held, softirqs disabled, no ep->lock
+ * held.
+ */
+int verbs_poll(struct verbs_cq *vcq, int budget)
+{
+	return poll_cq(vcq, budget, true);
+}
+
+/* Arms the CQ.  Returns true if the CQ may hold completions that will trigger no notification. */
+static bool poll_rearm(struct ib_cq *ib)
+{
+	return ib_req_notify_cq(ib, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
+}
+
+int verbs_irq_poll(struct irq_poll *iop, int budget)
+{
+	struct verbs_cq *vcq = container_of(iop, struct verbs_cq, iop);
+	struct dat_cq *cq = &vcq->cq;
+	bool polled;
+	int done;
+
+	dat_complete_begin(cq);
+	spin_lock_bh(&cq->lock);
+	done = verbs_poll(vcq, budget);
+	polled = done && done < budget && dat_busy_join(cq);
+	/*
+	 * Call irq_poll_complete() while cq->lock is held.  The CQ may leave busy polling as soon
+	 * as the lock is free.  verbs_rearm() then calls irq_poll_sched(), which has no effect
+	 * before irq_poll_complete().
+	 */
+	if (polled)
+		irq_poll_complete(iop);
+	spin_unlock_bh(&cq->lock);
+	dat_complete_end(cq);
+	if (polled || done == budget)
+		return done;
+	irq_poll_complete(iop);
+	if (poll_rearm(vcq->ib))
+		irq_poll_sched(iop);
+	return done;
+}
+
+/*
+ * Polls the CQ if cq->lock is free, then arms the CQ unless it has joined busy polling.  Returns
+ * true if the CQ must be polled again.  The caller is in softirq.
+ */
+static bool poll_try(struct verbs_cq *vcq)
+{
+	struct dat_cq *cq = &vcq->cq;
+	bool polled;
+	int done;
+
+	if (!spin_trylock(&cq->lock))
+		return true;
+	dat_complete_begin(cq);
+	done = poll_cq(vcq, VERBS_CQ_BUDGET, false);
+	polled = done && done < VERBS_CQ_BUDGET && dat_busy_join(cq);
+	spin_unlock(&cq->lock);
+	dat_complete_end(cq);
+	return done == VERBS_CQ_BUDGET || (!polled && poll_rearm(vcq->ib));
+}
+
+/* Handles a notification of the CQ.  The driver may call this in any context. */
+void verbs_notified(struct ib_cq *ib, void *context)
+{
+	struct verbs_cq *vcq = context;
+
+	/* Unless this CPU serves a softirq, the interrupted code may hold a lock of this module. */
+	if (!in_serving_softirq() || in_hardirq() || irqs_disabled() || poll_try(vcq))
+		irq_poll_sched(&vcq->iop);
+}
+
+int verbs_take(struct dat_cq *cq)
+{
+	return verbs_poll(to_verbs_cq(cq), VERBS_CQ_BUDGET);
+}
+
+void verbs_rearm(struct dat_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+
+	irq_poll_sched(&to_verbs_cq(cq)->iop);
+}
+
+/*
+ * Takes the completions that are in the CQ at the call, and perhaps later ones, also those of other
+ * connections.  Their number at the call is at most ib->cqe.  Does not take all later completions:
+ * peers that keep sending would keep the teardown here.  Context: process; may sleep.
+ */
+void verbs_take_rest(struct verbs_cq *vcq)
+{
+	/* The first poll may only report what poll_leave() has left. */
+	int more = vcq->ib->cqe + VERBS_CQ_BUDGET, n;
+
+	do {
+		spin_lock_bh(&vcq->cq.lock);
+		n = verbs_poll(vcq, VERBS_CQ_BUDGET);
+		spin_unlock_bh(&vcq->cq.lock);
+		more -= n;
+		cond_resched();
+	} while (n == VERBS_CQ_BUDGET && more > 0);
+}
