@@ -69,6 +69,16 @@ static inline void dat_timer_delete_sync(struct timer_list *timer)
 #define RXE_QUIRKS_AFTER_6_1	DAT_QUIRK_REPLAYS
 #endif
 
+/*
+ * rxe of Linux 6.1 calls the handler of a CQ in a tasklet, and rxe of 6.12 calls it with interrupts
+ * off.  Versions in between were not examined, and may call it inside a post.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define RXE_QUIRKS_6_2_TO_6_11	DAT_QUIRK_NOTIFIES_IN_POST
+#else
+#define RXE_QUIRKS_6_2_TO_6_11	0
+#endif
+
 /* Before Linux 6.3, rxe reads one entry beyond the end of a registration's page table. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 #define RXE_QUIRKS_BEFORE_6_3	DAT_QUIRK_MR_SPARE

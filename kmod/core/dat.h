@@ -44,8 +44,8 @@
  *   psp->lock             mutex; EVD of a listener
  *   request lock          ops->request_lock(), or the transport's lock of a connection; held around
  *                         event handlers of the transport, which never take ia->sem
- *   cq->lock              BH spinlock; polls of a CQ.  An inner one is only tried, inside a post
- *   ep->lock              BH spinlock; a thread waits for one only, and an inner one is only tried
+ *   cq->lock              BH spinlock; polls of a CQ; a thread never holds two of them
+ *   ep->lock              BH spinlock; a thread never holds two of them
  *   evd->lock             BH spinlock; a thread never holds two of them
  *   srq->lock             BH spinlock
  *   pz->rmr_lock          BH spinlock

@@ -53,6 +53,7 @@ union dat_send_wr;
  *	flags of a QP, or cannot change the flags of a connected QP
  * @DAT_QUIRK_RELAXED: writes through the key of a registration that was made by work request, or
  *	through the key for DMA addresses, may become visible out of order
+ * @DAT_QUIRK_NOTIFIES_IN_POST: the driver may call the handler of a CQ inside a post
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),
@@ -69,6 +70,7 @@ enum dat_quirk {
 	DAT_QUIRK_RELAXED	= BIT(11),
 	DAT_QUIRK_FLUSH_ALL	= BIT(12),
 	DAT_QUIRK_NO_INVALIDATE	= BIT(13),
+	DAT_QUIRK_NOTIFIES_IN_POST = BIT(14),
 };
 
 #define DAT_FW_SIZE	32

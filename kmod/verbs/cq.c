@@ -336,7 +336,7 @@ static void use_attach(struct verbs_cq_use *use, const struct ib_qp *qp)
 	old = verbs_cq_find(vcq, qp);
 	if (unlikely(old)) {
 		spin_unlock_bh(&vcq->cq.lock);
-		verbs_take_rest(vcq);
+		verbs_empty_cq(vcq);
 		spin_lock_bh(&vcq->cq.lock);
 		old = verbs_cq_find(vcq, qp);
 	}
@@ -362,7 +362,7 @@ static void use_release(struct verbs_cq_use *use, struct verbs_cq *vcq)
 
 /*
  * Drops later completions of a queue pair, if there was one; @use may have no CQ.  The caller has
- * destroyed the queue pair and then called verbs_take_rest(), so none are left.  Or the queue pair
+ * destroyed the queue pair and then called verbs_empty_cq(), so none are left.  Or the queue pair
  * is @stuck: then the device may go on completing, and the entries stay reserved.  May sleep.
  */
 static void use_detach(struct verbs_cq_use *use, bool stuck)

@@ -12,10 +12,9 @@
  * verbs_notified() polls the CQ directly if it runs in softirq and finds cq->lock free.  Otherwise
  * it schedules irq_poll, which calls verbs_irq_poll().
  *
- * The driver may call verbs_notified() inside a post, which holds the ep->lock of an endpoint on
- * this CPU.  So verbs_notified() only tries ep->lock.  If the lock is taken, the completions that
- * have left the device stay in vcq->wc, and the next poll, for which irq_poll is scheduled, begins
- * with them.
+ * A poll waits for the ep->lock of each connection that has completions, and then runs upcalls of
+ * kernel consumers.  So no poll may begin inside a post, which holds an ep->lock on this CPU.  The
+ * handler of a driver with DAT_QUIRK_NOTIFIES_IN_POST therefore only schedules irq_poll.
  *
  * ib_wc.qp tells whose completion it is.  The pointer may be that of a queue pair that is destroyed
  * already, so it is only compared; see use_attach().
@@ -139,95 +138,68 @@ static __always_inline void wc_complete(struct verbs_cq *vcq, struct verbs_conn 
 }
 
 /*
- * Reports the completions of one queue pair from @wc up to @end, and runs the pump.  Without @wait,
- * returns false if ep->lock is taken.  A connection that uses a CQ has an EP.
+ * Reports the completions of one queue pair from @wc up to @end, and runs the pump.  Returns the
+ * number of requests that the pump has posted.  A connection that uses a CQ has an EP.
  */
-static __always_inline bool run_report(struct verbs_cq *vcq, struct ib_wc *wc,
-				       const struct ib_wc *end, bool wait)
+static __always_inline u32 run_report(struct verbs_cq *vcq, struct ib_wc *wc,
+				      const struct ib_wc *end)
 {
 	const struct verbs_cq_use *use = verbs_cq_find(vcq, wc->qp);
+	u32 sq_done, rq_done, sq_head;
 	struct dat_conn *conn;
-	u32 sq_done, rq_done;
 	struct dat_ep *ep;
 
 	if (unlikely(!use))
-		return true;
+		return 0;
 	conn = &use->vc->conn;
 	ep = conn->ep;
-	if (wait)
-		spin_lock(&ep->lock);
-	else if (!spin_trylock(&ep->lock))
-		return false;
+	spin_lock(&ep->lock);
 	sq_done = ep->sq.done;
 	rq_done = ep->rq.done;
+	sq_head = ep->sq.head;
 	wc_complete(vcq, use->vc, wc, end);
 	dat_conn_completed(conn, sq_done, rq_done);
+	sq_head = ep->sq.head - sq_head;
 	spin_unlock(&ep->lock);
-	return true;
+	return sq_head;
 }
 
-/* Leaves the completions from @wc up to @end to the next poll. */
-static noinline void poll_leave(struct verbs_cq *vcq, const struct ib_wc *wc,
-				const struct ib_wc *end)
-{
-	vcq->left = end - wc;
-	memmove(vcq->wc, wc, vcq->left * sizeof(*wc));
-}
-
-/*
- * Reports the first @n completions in vcq->wc.  Returns false if an EP was busy; see run_report().
- */
-static __always_inline bool poll_report(struct verbs_cq *vcq, u32 n, bool wait)
+/* Reports the first @n completions in vcq->wc.  Returns the number of requests posted. */
+static __always_inline u32 poll_report(struct verbs_cq *vcq, u32 n)
 {
 	struct ib_wc *wc = vcq->wc, *end = wc + n, *next;
+	u32 posted = 0;
 
 	for (; wc != end; wc = next) {
 		for (next = wc + 1; next != end && next->qp == wc->qp; next++)
 			;
-		if (unlikely(!run_report(vcq, wc, next, wait))) {
-			poll_leave(vcq, wc, end);
-			return false;
-		}
+		posted += run_report(vcq, wc, next);
 	}
-	return true;
-}
-
-/* Reports the completions that poll_leave() has left.  Returns @budget: the CQ may hold more. */
-static noinline int poll_left(struct verbs_cq *vcq, int budget, bool wait)
-{
-	u32 n = vcq->left;
-
-	vcq->left = 0;
-	poll_report(vcq, n, wait);
-	return budget;
-}
-
-static __always_inline int poll_cq(struct verbs_cq *vcq, int budget, bool wait)
-{
-	int done = 0, n;
-
-	lockdep_assert_held(&vcq->cq.lock);
-	if (unlikely(vcq->left))
-		return poll_left(vcq, budget, wait);
-	do {
-		n = ib_poll_cq(vcq->ib, min(budget - done, DAT_BATCH), vcq->wc);
-		if (n <= 0)
-			break;
-		done += n;
-		if (!poll_report(vcq, n, wait))
-			return budget;
-	} while (n == DAT_BATCH && done < budget);
-	return done;
+	return posted;
 }
 
 /*
- * Takes at most @budget completions from a CQ, reports them, and returns their number.  If the
- * number is @budget, the CQ may hold more.  Context: cq->lock held, softirqs disabled, no ep->lock
- * held.
+ * Takes at most @budget completions from a CQ, reports them, and adds their number to *@taken.
+ * Returns true if the CQ may hold more.
+ *
+ * Each queue pair that has completions may have a ring full of requests.  So the poll ends early
+ * when the pumps have posted a slice.  Context: cq->lock held, softirqs disabled, no ep->lock held.
  */
-int verbs_poll(struct verbs_cq *vcq, int budget)
+bool verbs_poll(struct verbs_cq *vcq, u32 budget, u32 *taken)
 {
-	return poll_cq(vcq, budget, true);
+	u32 posted = 0, done = 0;
+	int n;
+
+	lockdep_assert_held(&vcq->cq.lock);
+	do {
+		n = ib_poll_cq(vcq->ib, min_t(u32, budget - done, DAT_BATCH), vcq->wc);
+		if (n <= 0)
+			break;
+		done += n;
+		posted += poll_report(vcq, n);
+	} while (n == DAT_BATCH && done < budget && posted < DAT_SLICE);
+	*taken += done;
+	return done == budget || (n == DAT_BATCH && posted >= DAT_SLICE);
 }
 
 /* Arms the CQ.  Returns true if the CQ may hold completions that will trigger no notification. */
@@ -240,48 +212,57 @@ int verbs_irq_poll(struct irq_poll *iop, int budget)
 {
 	struct verbs_cq *vcq = container_of(iop, struct verbs_cq, iop);
 	struct dat_cq *cq = &vcq->cq;
-	bool polled;
-	int done;
+	bool more, polled;
+	u32 taken = 0;
 
 	dat_complete_begin(cq);
 	spin_lock_bh(&cq->lock);
-	done = verbs_poll(vcq, budget);
-	polled = done && done < budget && dat_busy_join(cq);
+	more = verbs_poll(vcq, budget, &taken);
+	polled = taken && !more && dat_busy_join(cq);
 	/*
-	 * Call irq_poll_complete() while cq->lock is held.  The CQ may leave busy polling as soon
-	 * as the lock is free.  verbs_rearm() then calls irq_poll_sched(), which has no effect
-	 * before irq_poll_complete().
+	 * Call irq_poll_complete() while cq->lock is held.  The CQ may leave busy polling, and a
+	 * handler may find completions that it leaves, as soon as the lock is free.  Both then call
+	 * irq_poll_sched(), which has no effect before irq_poll_complete().
 	 */
-	if (polled)
+	if (!more)
 		irq_poll_complete(iop);
 	spin_unlock_bh(&cq->lock);
 	dat_complete_end(cq);
-	if (polled || done == budget)
-		return done;
-	irq_poll_complete(iop);
-	if (poll_rearm(vcq->ib))
+	if (more)
+		return budget;
+	if (!polled && poll_rearm(vcq->ib))
 		irq_poll_sched(iop);
-	return done;
+	return taken;
 }
 
 /*
  * Polls the CQ if cq->lock is free, then arms the CQ unless it has joined busy polling.  Returns
- * true if the CQ must be polled again.  The caller is in softirq.
+ * true if the CQ must be polled again.  The caller is in softirq, and not inside a post.
  */
 static bool poll_try(struct verbs_cq *vcq)
 {
 	struct dat_cq *cq = &vcq->cq;
-	bool polled;
-	int done;
+	bool more, polled;
+	u32 taken = 0;
 
 	if (!spin_trylock(&cq->lock))
 		return true;
 	dat_complete_begin(cq);
-	done = poll_cq(vcq, VERBS_CQ_BUDGET, false);
-	polled = done && done < VERBS_CQ_BUDGET && dat_busy_join(cq);
+	more = verbs_poll(vcq, VERBS_CQ_BUDGET, &taken);
+	polled = taken && !more && dat_busy_join(cq);
 	spin_unlock(&cq->lock);
 	dat_complete_end(cq);
-	return done == VERBS_CQ_BUDGET || (!polled && poll_rearm(vcq->ib));
+	return more || (!polled && poll_rearm(vcq->ib));
+}
+
+/*
+ * Returns true if the handler of a CQ, which runs now, may poll.  Unless this CPU serves a softirq,
+ * the interrupted code may hold a lock of this module.
+ */
+static bool may_poll(const struct verbs_cq *vcq)
+{
+	return in_serving_softirq() && !in_hardirq() && !irqs_disabled() &&
+	       !(vcq->vdev->dev->quirks & DAT_QUIRK_NOTIFIES_IN_POST);
 }
 
 /* Handles a notification of the CQ.  The driver may call this in any context. */
@@ -289,14 +270,16 @@ void verbs_notified(struct ib_cq *ib, void *context)
 {
 	struct verbs_cq *vcq = context;
 
-	/* Unless this CPU serves a softirq, the interrupted code may hold a lock of this module. */
-	if (!in_serving_softirq() || in_hardirq() || irqs_disabled() || poll_try(vcq))
+	if (!may_poll(vcq) || poll_try(vcq))
 		irq_poll_sched(&vcq->iop);
 }
 
 int verbs_take(struct dat_cq *cq)
 {
-	return verbs_poll(to_verbs_cq(cq), VERBS_CQ_BUDGET);
+	u32 taken = 0;
+
+	verbs_poll(to_verbs_cq(cq), VERBS_CQ_BUDGET, &taken);
+	return taken;
 }
 
 void verbs_rearm(struct dat_cq *cq)
@@ -311,16 +294,15 @@ void verbs_rearm(struct dat_cq *cq)
  * connections.  Their number at the call is at most ib->cqe.  Does not take all later completions:
  * peers that keep sending would keep the teardown here.  Context: process; may sleep.
  */
-void verbs_take_rest(struct verbs_cq *vcq)
+void verbs_empty_cq(struct verbs_cq *vcq)
 {
-	/* The first poll may only report what poll_leave() has left. */
-	int more = vcq->ib->cqe + VERBS_CQ_BUDGET, n;
+	u32 taken = 0;
+	bool more;
 
 	do {
 		spin_lock_bh(&vcq->cq.lock);
-		n = verbs_poll(vcq, VERBS_CQ_BUDGET);
+		more = verbs_poll(vcq, VERBS_CQ_BUDGET, &taken);
 		spin_unlock_bh(&vcq->cq.lock);
-		more -= n;
 		cond_resched();
-	} while (n == VERBS_CQ_BUDGET && more > 0);
+	} while (more && taken < vcq->ib->cqe);
 }

@@ -362,11 +362,11 @@ static unsigned long begin_drain(struct verbs_conn *vc)
 }
 
 /* Takes the completions that are in the CQs of a closing connection at the call.  May sleep. */
-static void take_rest(struct verbs_conn *vc)
+static void empty_cqs(struct verbs_conn *vc)
 {
-	verbs_take_rest(vc->requests.vcq);
+	verbs_empty_cq(vc->requests.vcq);
 	if (vc->recvs.vcq)
-		verbs_take_rest(vc->recvs.vcq);
+		verbs_empty_cq(vc->recvs.vcq);
 }
 
 /* Returns true if completions of the QP are still to come.  ep->lock is held. */
@@ -388,7 +388,7 @@ static unsigned long await_drain(struct verbs_conn *vc)
 	unsigned long delay = 0;
 	bool more;
 
-	take_rest(vc);
+	empty_cqs(vc);
 	spin_lock_bh(&ep->lock);
 	more = must_drain(vc);
 	if (more)
@@ -429,7 +429,7 @@ static unsigned long destroy_qp(struct verbs_conn *vc)
 	bool stuck;
 
 	/* The destruction of the QP removes completions from the CQ, so take them first. */
-	take_rest(vc);
+	empty_cqs(vc);
 	/* rdma_destroy_qp() does not tell whether the driver has destroyed the QP. */
 	rdma_lock_handler(vc->id);
 	vc->id->qp = NULL;
@@ -447,7 +447,7 @@ static unsigned long destroy_qp(struct verbs_conn *vc)
 	 * Take the completions that arrived after the drain: those of SRQ receives, or those of a
 	 * device that was late.  Later ones do not count, because the core flushes the rest.
 	 */
-	take_rest(vc);
+	empty_cqs(vc);
 	verbs_cqs_detach(vc, stuck);
 	spin_lock_bh(&ep->lock);
 	vc->qp = NULL;

@@ -30,20 +30,21 @@ struct verbs_driver {
 static const struct verbs_driver drivers[] = {
 	{ RDMA_DRIVER_RXE,	VERBS_REG_DIRECT,
 				RXE_QUIRKS_BEFORE_6_12 | RXE_QUIRKS_BEFORE_6_3 |
-				RXE_QUIRKS_AFTER_6_1 |
+				RXE_QUIRKS_AFTER_6_1 | RXE_QUIRKS_6_2_TO_6_11 |
 				DAT_QUIRK_LONG_IS_QP_OP | DAT_QUIRK_REG_PAGES |
 				DAT_QUIRK_OPEN_INVALIDATE,	DAT_MAX_INLINE },
 	{ RDMA_DRIVER_SIW,	VERBS_REG_DIRECT,
 				DAT_QUIRK_NO_LAST_WQE | DAT_QUIRK_UNORDERED |
 				DAT_QUIRK_REJECT_IS_RESET | DAT_QUIRK_NO_SOLICITED |
-				DAT_QUIRK_NO_INVALIDATE,	SIW_MAX_INLINE },
+				DAT_QUIRK_NO_INVALIDATE | DAT_QUIRK_NOTIFIES_IN_POST,
+								SIW_MAX_INLINE },
 	{ RDMA_DRIVER_MLX4,	VERBS_REG_DIRECT,	DAT_QUIRK_REG_PAGES },
 	{ RDMA_DRIVER_MLX5,	VERBS_REG_DIRECT,
 				DAT_QUIRK_REG_PAGES | DAT_QUIRK_RELAXED,
 								DAT_MAX_INLINE },
 	{ RDMA_DRIVER_CXGB4,	VERBS_REG_DIRECT,
 				DAT_QUIRK_REG_PAGES | DAT_QUIRK_FLUSH_ALL |
-				CXGB4_QUIRKS_BEFORE_6_12 },
+				DAT_QUIRK_NOTIFIES_IN_POST | CXGB4_QUIRKS_BEFORE_6_12 },
 	{ RDMA_DRIVER_BNXT_RE,	VERBS_REG_DIRECT,
 				DAT_QUIRK_REG_PAGES | DAT_QUIRK_FLUSH_ALL |
 				BNXT_RE_QUIRKS_BEFORE_7_3 },
@@ -72,13 +73,13 @@ static const struct verbs_driver drivers[] = {
  * may read a udata that a kernel consumer does not have, or map other memory.  A registration by
  * work request is safe, because the work request is an interface for kernel consumers.  Whether
  * such a driver enforces the access flags of a QP is unknown, so assume that it does not.  Assume
- * also that writes become visible out of order, that a flush completes every request, and that
- * only the destruction of an MR ends access.
+ * also that writes become visible out of order, that a flush completes every request, that only the
+ * destruction of an MR ends access, and that a post may call the handler of a CQ.
  */
 static const struct verbs_driver unknown_driver = {
 	.reg = VERBS_REG_REQUEST,
 	.quirks = DAT_QUIRK_OPEN_ACCESS | DAT_QUIRK_RELAXED | DAT_QUIRK_FLUSH_ALL |
-		  DAT_QUIRK_NO_INVALIDATE,
+		  DAT_QUIRK_NO_INVALIDATE | DAT_QUIRK_NOTIFIES_IN_POST,
 };
 
 static int force_reg = -1;

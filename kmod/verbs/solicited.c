@@ -19,21 +19,20 @@
 static_assert(VERBS_CQ_BUDGET < DAT_SLICE);
 
 /*
- * Takes completions of receives, both solicited and unsolicited, and returns their number.  If the
- * number is VERBS_CQ_BUDGET, the CQ may hold more.  The caller's RCU read lock, or the
- * teardown, keeps the CQ.
+ * Takes completions of receives, both solicited and unsolicited, and returns their number.  The CQ
+ * may hold more.  The caller's RCU read lock, or the teardown, keeps the CQ.
  */
 int verbs_recv_take(struct dat_conn *conn)
 {
 	struct verbs_cq *vcq = READ_ONCE(to_verbs_conn(conn)->recvs.vcq);
-	int done;
+	u32 taken = 0;
 
 	if (!vcq)
 		return 0;
 	spin_lock_bh(&vcq->cq.lock);
-	done = verbs_poll(vcq, VERBS_CQ_BUDGET);
+	verbs_poll(vcq, VERBS_CQ_BUDGET, &taken);
 	spin_unlock_bh(&vcq->cq.lock);
-	return done;
+	return taken;
 }
 
 /*
@@ -57,15 +56,16 @@ static bool recv_answer(struct verbs_cq *vcq)
 {
 	struct dat_conn *conn = &vcq->solicited->conn;
 	struct dat_ep *ep = conn->ep;
-	int done;
+	u32 taken = 0;
+	bool more;
 
 	lockdep_assert_held(&vcq->cq.lock);
 	verbs_recv_arm(vcq);
-	done = verbs_poll(vcq, VERBS_CQ_BUDGET);
+	more = verbs_poll(vcq, VERBS_CQ_BUDGET, &taken);
 	spin_lock(&ep->lock);
 	dat_solicited_notify(conn);
 	spin_unlock(&ep->lock);
-	return done == VERBS_CQ_BUDGET;
+	return more;
 }
 
 /* Polls the receive CQ, unless the connection has left it. */

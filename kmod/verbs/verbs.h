@@ -115,7 +115,6 @@ struct verbs_cq_srq {
  * @vevd->lock protects @next, @users, @reserved and @srqs.  @cq.lock protects:
  *
  * @solicited: connection, if this is the receive CQ of a solicited connection; else NULL
- * @left: number of completions in @wc that the last poll has taken and not reported
  * @wc: completions taken from @ib
  * @done: buffer for completions that are passed to the core
  * @mask: number of lists in @qps, minus 1; constant
@@ -140,7 +139,6 @@ struct verbs_cq {
 	struct delayed_work	grace_work;
 	struct rcu_work		exit_work;
 	struct verbs_conn	*solicited;
-	u32			left;
 	struct ib_wc		wc[DAT_BATCH];
 	struct dat_completion	done[DAT_BATCH];
 	u32			mask;
@@ -435,12 +433,12 @@ static inline bool verbs_cq_failed(const struct verbs_conn *vc)
 }
 
 /* poll.c */
-int verbs_poll(struct verbs_cq *vcq, int budget);
+bool verbs_poll(struct verbs_cq *vcq, u32 budget, u32 *taken);
 void verbs_notified(struct ib_cq *ib, void *context);
 int verbs_irq_poll(struct irq_poll *iop, int budget);
 int verbs_take(struct dat_cq *cq);
 void verbs_rearm(struct dat_cq *cq);
-void verbs_take_rest(struct verbs_cq *vcq);
+void verbs_empty_cq(struct verbs_cq *vcq);
 
 /* order.c */
 bool verbs_send_waits(struct dat_conn *conn, unsigned int n);

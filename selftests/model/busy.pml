@@ -11,8 +11,9 @@
  *
  * All decisions are made under a lock, so this model has no weak memory.
  *
- * -DWAIT: see above.  -DCPUS=n: CPUs that run softirqs.  -DKICK: a thread posts, and the device may
- * notify while the thread holds ep->lock.  -DSECOND: a second thread polls too.  -DOTHER: another
+ * -DWAIT: see above.  -DCPUS=n: CPUs that run softirqs.  -DKICK: a thread posts, and polls wait for
+ * its ep->lock; if the device notifies inside the post, the handler only schedules a poll.
+ * -DSECOND: a second thread polls too.  -DOTHER: another
  * thread stops the polling and does not sleep.  -DCLOSE: a connection is closed, and its teardown
  * waits for the completions.  -DNO_TIMER: no timer expires, so no step may depend on a timer.
  * -DNO_<X>: leave out step X.
@@ -29,8 +30,6 @@
 
 /* Number of requests completed, of CQEs in the CQ, and of completions reported. */
 byte made, cq, taken;
-/* Number of completions in vcq->wc, under cq->lock. */
-byte held;
 bool armed = true, notify;
 /* IRQ_POLL_F_SCHED; true while a softirq polls. */
 bool sched, polling;
@@ -52,36 +51,17 @@ bool told;			/* the thread relies on notifications */
 /* irq_poll_sched(); has no effect if the poll is already scheduled. */
 #define schedule()	sched = true
 
-/* ib_poll_cq(); takes all CQEs, or one budget of CQEs.  @n: completions to report. */
-inline fetch(n, part)
-{
-	atomic {
-		if
-		:: cq > 1 -> cq--; held++; part = true
-		:: held = held + cq; cq = 0; part = false
-		fi;
-		n = held
-	}
-}
-
-/* verbs_poll() */
+/* verbs_poll(); takes all CQEs, or one budget of CQEs, and waits for ep->lock to report them. */
 inline cq_take(n, part)
 {
-	fetch(n, part);
-	atomic { !ep_lock -> taken = taken + held; held = 0 }
-}
-
-/* poll_cq() without @wait; @busy: ep->lock was taken. */
-inline cq_try(n, part, busy)
-{
-	fetch(n, part);
 	atomic {
-		busy = n && ep_lock;
 		if
-		:: !busy -> taken = taken + held; held = 0
-		:: else
-		fi
+		:: cq > 1 -> n = 1; part = true
+		:: n = cq; part = false
+		fi;
+		cq = cq - n
 	}
+	atomic { !ep_lock || !n -> taken = taken + n }
 }
 
 /* poll_rearm(); @more: CQEs have been added in the meantime. */
@@ -163,37 +143,33 @@ active proctype device()
 	od
 }
 
-/* verbs_notified(), poll_try() */
+/* verbs_notified(), poll_try().  A handler that must not poll only schedules a poll. */
 active proctype notified()
 {
 	byte n;
-	bool part, ok, more, busy;
+	bool part, ok, more;
 
 end:	do
 	:: notify ->
 		notify = false;
-		more = false;
 		atomic {
 			if
+			:: schedule(); goto end
 			:: cq_lock -> schedule(); goto end
-			:: else -> cq_lock = true
+			:: !cq_lock -> cq_lock = true
 			fi
 		}
-		cq_try(n, part, busy);
+		more = false;
+		cq_take(n, part);
 		ok = false;
 		if
-		:: n && !part && !busy -> join(ok)
+		:: n && !part -> join(ok)
 		:: else
 		fi;
 		unlock_cq();
 		if
-#ifdef NO_LEFT
-		:: busy -> cq_rearm(more)
-#else
-		:: busy -> more = true
-#endif
-		:: part && !busy -> more = true
-		:: !part && !busy && !ok -> cq_rearm(more)
+		:: part -> more = true
+		:: !part && !ok -> cq_rearm(more)
 		:: else
 		fi;
 		if
@@ -201,7 +177,7 @@ end:	do
 		:: else
 		fi;
 		n = 0;
-		busy = false
+		part = false
 	od
 }
 
@@ -225,18 +201,20 @@ end:	do
 		fi;
 #ifndef NO_COMPLETE
 		if
-		:: ok -> complete()
+		:: !part -> complete()
 		:: else
 		fi;
 #endif
 		unlock_cq();
+#ifdef NO_COMPLETE
+		if
+		:: !part -> complete()
+		:: else
+		fi;
+#endif
 		if
 		:: part -> polling = false
-#ifdef NO_COMPLETE
-		:: !part && ok -> complete()
-#endif
 		:: !part && !ok ->
-			complete();
 			cq_rearm(more);
 			if
 			:: more -> schedule()
@@ -439,7 +417,7 @@ active proctype other()
 #endif
 
 #ifdef CLOSE
-/* await_drain(), which is called again and again, with verbs_take_rest(). */
+/* await_drain(), which is called again and again, with verbs_empty_cq(). */
 active proctype closer()
 {
 	byte n;
@@ -447,7 +425,7 @@ active proctype closer()
 
 	do
 #ifndef NO_TAKE
-	:: cq || held ->
+	:: cq ->
 		lock_cq();
 		cq_take(n, part);
 		unlock_cq()

@@ -130,7 +130,6 @@ plan() {
 	needs busy  stop-order	-DNO_ORDER -DWAIT -DNO_TIMER -DSECOND
 	needs busy  stop-lock	-DNO_STOP_LOCK -DWAIT -DNO_TIMER
 	needs busy  begin-check	-DNO_CHECK -DWAIT -DNO_TIMER -DSECOND
-	needs busy  left	-DNO_LEFT -DKICK
 	needs busy  close-take	-DNO_TAKE -DCLOSE -DNO_TIMER
 	holds rsm   ring	-DPOSTS=4
 	holds rsm   ring-1	-DPOSTS=4 -DROOM=1
