@@ -40,7 +40,7 @@
  *   dat_file->kicking     mutex of the user face: a kick over iWARP
  *   ia->resize_lock       mutex; replacements of rings
  *   verbs_pz->reg_lock    mutex of the verbs transport: connection that registers memory
- *   verbs_evd->lock       mutex of the verbs transport: CQs of an EVD
+ *   verbs_evd->making     mutex of the verbs transport: creation of the CQs of an EVD
  *   psp->lock             mutex; EVD of a listener
  *   request lock          ops->request_lock(), or the transport's lock of a connection; held around
  *                         event handlers of the transport, which never take ia->sem
@@ -64,6 +64,7 @@
  *   ia->lmr_lock          mutex; table of LMRs
  *   locked_users.xa_lock  spinlock; device queues that users are charged for
  *   other xa_locks        spinlocks of ia->objs, dat_file->bells and kdat_ias
+ *   verbs_evd->lock       spinlock of the verbs transport; CQs of an EVD
  *   upcall_cpu.lock       spinlock of the kernel face; queued runners of a CPU
  *   listen_watch.lock     mutex of the verbs transport; listeners of an adapter; only watches_lock
  *                         is taken under it

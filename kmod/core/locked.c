@@ -124,13 +124,8 @@ static int users_charge(const kuid_t *uids, unsigned int n, unsigned long pages,
 	return 0;
 }
 
-/*
- * Charges queues to the users that dat_payers() finds for the current process, unless the process
- * has CAP_IPC_LOCK.  Uses the objective credentials, because RSM connects an import with
- * credentials of the kernel.  May sleep.  Fails with -ENOMEM, also if the queues of a user would
- * exceed both RLIMIT_MEMLOCK and the parameter queue_memory.
- */
-int dat_locked_charge(struct dat_locked *l, u64 bytes)
+/* Charges the users of the current process, up to @limit pages each; see dat_locked_charge(). */
+static int locked_charge(struct dat_locked *l, u64 bytes, unsigned long limit)
 {
 	unsigned long pages = DIV_ROUND_UP_ULL(bytes, PAGE_SIZE);
 	kuid_t uids[DAT_MAX_PAYERS];
@@ -141,7 +136,7 @@ int dat_locked_charge(struct dat_locked *l, u64 bytes)
 	if (has_capability_noaudit(current, CAP_IPC_LOCK))
 		return 0;
 	n = dat_payers(current_real_cred(), uids);
-	ret = users_charge(uids, n, pages, locked_limit());
+	ret = users_charge(uids, n, pages, limit);
 	if (ret)
 		return ret;
 	l->cred = get_cred(current_real_cred());
@@ -150,7 +145,27 @@ int dat_locked_charge(struct dat_locked *l, u64 bytes)
 }
 
 /*
- * Undoes dat_locked_charge().  @l may have no charge, and has no charge on return.  Context:
+ * Charges queues to the users that dat_payers() finds for the current process, unless the process
+ * has CAP_IPC_LOCK.  Uses the objective credentials, because RSM connects an import with
+ * credentials of the kernel.  May sleep.  Fails with -ENOMEM, also if the queues of a user would
+ * exceed both RLIMIT_MEMLOCK and the parameter queue_memory.
+ */
+int dat_locked_charge(struct dat_locked *l, u64 bytes)
+{
+	return locked_charge(l, bytes, locked_limit());
+}
+
+/*
+ * Like dat_locked_charge(), for queues that are longer than they must be.  Leaves half of the limit
+ * to the queues that users need.
+ */
+int dat_locked_charge_spare(struct dat_locked *l, u64 bytes)
+{
+	return locked_charge(l, bytes, locked_limit() / 2);
+}
+
+/*
+ * Undoes a charge.  @l may have no charge, and has no charge on return.  Context:
  * process, because the lock of locked_users does not disable softirqs.
  */
 void dat_locked_uncharge(struct dat_locked *l)

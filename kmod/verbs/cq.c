@@ -9,12 +9,14 @@
  *
  * A CQ that overflows loses completions, so a connection reserves an entry for each work request
  * that it may have in flight.  The connections of an SRQ reserve its window once, because a buffer
- * completes only once.  If no CQ of the EVD has enough free entries, a further one is made, which
- * is twice as long as the longest so far.  The first one is as long as the ring of the EVD: a
- * consumer makes that as long as it expects completions.
+ * completes only once.  If no CQ of the EVD has enough free entries, a further one is made.
+ *
+ * A CQ is longer than its first connection needs.  The first CQ of an EVD is twice as long as the
+ * ring of the EVD: a consumer makes the ring as long as it expects completions, and each connection
+ * may have some markers more.  A further CQ is twice as long as the newest one.  Where the device
+ * or the limit of the user refuses that, the CQ is shorter.
  */
 #include <linux/log2.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "core/dat.h"
@@ -91,7 +93,7 @@ static void exit_work(struct work_struct *work)
 	cancel_work_sync(&vcq->error_work);
 	vector_put(vcq->vdev, vcq->vector);
 	dat_locked_uncharge(&vcq->locked);
-	/* What use_detach() has left for a queue pair that was stuck. */
+	/* What use_release() has left for a queue pair that was stuck, or was never called for. */
 	list_for_each_entry_safe(s, next, &vcq->srqs, entry)
 		kfree(s);
 	if (vcq->vevd)
@@ -120,7 +122,7 @@ static void cq_end(struct verbs_cq *vcq)
 
 	spin_lock_bh(&vcq->cq.lock);
 	dat_busy_leave(&vcq->cq);
-	/* A queue pair that is stuck may go on completing: do not join again. */
+	/* A handler may still poll the CQ, and must not make it join again. */
 	vcq->cq.evd = NULL;
 	spin_unlock_bh(&vcq->cq.lock);
 	irq_poll_disable(&vcq->iop);
@@ -146,12 +148,14 @@ static void cq_init(struct verbs_cq *vcq, const struct dat_conn *conn, struct da
 }
 
 /*
- * Makes and arms a CQ for @entries completions.  @evd: EVD of its events, or NULL.  @solicited: the
- * CQ is for the receives of a solicited connection.  Returns an ERR_PTR after an error.
+ * Makes and arms a CQ for @entries completions, of which its first connection needs @needs.  @evd:
+ * EVD of its events, or NULL.  @solicited: the CQ is for the receives of a solicited connection.
+ * Returns an ERR_PTR after an error.
  */
-static struct verbs_cq *cq_make(struct verbs_conn *vc, struct dat_evd *evd, u32 entries,
+static struct verbs_cq *cq_make(struct verbs_conn *vc, struct dat_evd *evd, u32 entries, u32 needs,
 				bool solicited)
 {
+	u64 bytes = dat_locked_bytes(entries, DAT_LOCKED_CQE, 0);
 	struct verbs_dev *vdev = to_verbs_dev(vc->conn.dev);
 	u32 lists = roundup_pow_of_two(DIV_ROUND_UP(entries, ENTRIES_PER_LIST));
 	struct ib_cq_init_attr attr = { .cqe = entries };
@@ -166,8 +170,10 @@ static struct verbs_cq *cq_make(struct verbs_conn *vc, struct dat_evd *evd, u32 
 	cq_init(vcq, &vc->conn, evd);
 	if (solicited)
 		verbs_recv_init(vcq, vc);
-	ret = dat_conn_charge(&vc->conn, &vcq->locked,
-			      dat_locked_bytes(entries, DAT_LOCKED_CQE, 0));
+	if (entries > needs)
+		ret = dat_conn_charge_spare(&vc->conn, &vcq->locked, bytes);
+	else
+		ret = dat_conn_charge(&vc->conn, &vcq->locked, bytes);
 	if (ret)
 		goto err_free;
 	vcq->vector = vector_get(vdev);
@@ -210,81 +216,117 @@ static u32 use_needs(const struct verbs_cq_use *use, const struct verbs_cq *vcq)
 	return use->entries + use->srq->window;
 }
 
-/* Reserves the entries, which are free.  Fails with -ENOMEM. */
-static int use_reserve(struct verbs_cq_use *use, struct verbs_cq *vcq)
+/*
+ * Reserves the entries, which are free.  *@spare: memory for the record of use->srq, if it has one;
+ * NULL on return if that was used.
+ */
+static void use_reserve(struct verbs_cq_use *use, struct verbs_cq *vcq, struct verbs_cq_srq **spare)
 {
-	u32 needs = use_needs(use, vcq);
-	struct verbs_cq_srq *s = NULL;
+	struct verbs_cq_srq *s;
 
-	if (use->srq) {
-		s = srq_find(vcq, use->srq) ?: kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
-		if (!s)
-			return -ENOMEM;
-		if (!s->users++) {
-			s->srq = use->srq;
-			s->window = use->srq->window;
-			list_add(&s->entry, &vcq->srqs);
-		}
-	}
-	vcq->reserved += needs;
+	vcq->reserved += use_needs(use, vcq);
 	vcq->users++;
 	use->vcq = vcq;
-	return 0;
+	if (!use->srq)
+		return;
+	s = srq_find(vcq, use->srq);
+	if (!s) {
+		s = *spare;
+		*spare = NULL;
+		s->srq = use->srq;
+		s->window = use->srq->window;
+		list_add(&s->entry, &vcq->srqs);
+	}
+	s->users++;
 }
 
 /* Makes the next CQ of an EVD, as long as possible, but long enough for @use. */
 static struct verbs_cq *cq_make_next(struct verbs_cq_use *use, struct verbs_evd *vevd)
 {
 	u32 max = verbs_device(use->vc->conn.dev)->attrs.max_cqe, needs = use_needs(use, NULL);
-	u32 want = vevd->cqs ? 2 * (vevd->cqs->entries + 1) : READ_ONCE(vevd->evd.ring.entries);
+	u32 want = READ_ONCE(vevd->evd.ring.entries);
 	struct verbs_cq *vcq;
 
+	lockdep_assert_held(&vevd->making);
+	spin_lock(&vevd->lock);
+	if (vevd->cqs)
+		want = vevd->cqs->entries + 1;
+	spin_unlock(&vevd->lock);
 	/* The lengths of CQs are powers of two, and many devices keep an entry free. */
-	want = max_t(u32, want, roundup_pow_of_two(needs + 1)) - 1;
+	want = max_t(u32, 2 * want, roundup_pow_of_two(needs + 1)) - 1;
 	want = clamp(want, needs, max(max, needs));
 	for (;;) {
-		vcq = cq_make(use->vc, &vevd->evd, want, false);
-		if (!IS_ERR(vcq) || want == needs)
+		vcq = cq_make(use->vc, &vevd->evd, want, needs, false);
+		if (!IS_ERR(vcq))
 			break;
+		if ((PTR_ERR(vcq) != -ENOMEM && PTR_ERR(vcq) != -EINVAL) || want == needs)
+			return vcq;
 		want = max(want / 2, needs);
 	}
-	if (IS_ERR(vcq))
-		return vcq;
 	kref_get(&vevd->evd.obj.ref);
 	vcq->vevd = vevd;
-	vcq->next = vevd->cqs;
-	vevd->cqs = vcq;
 	return vcq;
+}
+
+static void cq_link(struct verbs_cq *vcq)
+{
+	lockdep_assert_held(&vcq->vevd->lock);
+	vcq->next = vcq->vevd->cqs;
+	vcq->vevd->cqs = vcq;
 }
 
 static void cq_unlink(struct verbs_cq *vcq)
 {
 	struct verbs_cq **p = &vcq->vevd->cqs;
 
+	lockdep_assert_held(&vcq->vevd->lock);
 	while (*p != vcq)
 		p = &(*p)->next;
 	*p = vcq->next;
 }
 
-static int evd_get_cq(struct verbs_cq_use *use, struct verbs_evd *vevd)
+/* Reserves entries of a CQ that the EVD has.  Returns false if no CQ has enough. */
+static bool evd_reserve(struct verbs_cq_use *use, struct verbs_evd *vevd,
+			struct verbs_cq_srq **spare)
 {
 	struct verbs_cq *vcq;
-	int ret;
 
-	lockdep_assert_held(&vevd->lock);
-	for (vcq = vevd->cqs; vcq; vcq = vcq->next)
-		if (!READ_ONCE(vcq->failed) &&
-		    use_needs(use, vcq) <= vcq->entries - vcq->reserved)
-			return use_reserve(use, vcq);
-	vcq = cq_make_next(use, vevd);
-	if (IS_ERR(vcq))
-		return PTR_ERR(vcq);
-	ret = use_reserve(use, vcq);
-	if (ret) {
-		cq_unlink(vcq);
-		cq_end(vcq);
+	spin_lock(&vevd->lock);
+	for (vcq = vevd->cqs; vcq; vcq = vcq->next) {
+		if (READ_ONCE(vcq->failed) ||
+		    use_needs(use, vcq) > vcq->entries - vcq->reserved)
+			continue;
+		use_reserve(use, vcq, spare);
+		break;
 	}
-	return ret;
+	spin_unlock(&vevd->lock);
+	return vcq;
+}
+
+/*
+ * Gives @use a CQ of the EVD, if need be a new one.  Connections that are made at the same time
+ * wait for the CQ that one of them makes.
+ */
+static int evd_get_cq(struct verbs_cq_use *use, struct verbs_evd *vevd, struct verbs_cq_srq **spare)
+{
+	struct verbs_cq *vcq;
+
+	if (evd_reserve(use, vevd, spare))
+		return 0;
+	mutex_lock(&vevd->making);
+	if (evd_reserve(use, vevd, spare)) {
+		mutex_unlock(&vevd->making);
+		return 0;
+	}
+	vcq = cq_make_next(use, vevd);
+	if (!IS_ERR(vcq)) {
+		spin_lock(&vevd->lock);
+		cq_link(vcq);
+		use_reserve(use, vcq, spare);
+		spin_unlock(&vevd->lock);
+	}
+	mutex_unlock(&vevd->making);
+	return PTR_ERR_OR_ZERO(vcq);
 }
 
 /*
@@ -295,31 +337,31 @@ static int evd_get_cq(struct verbs_cq_use *use, struct verbs_evd *vevd)
  */
 static int use_get(struct verbs_cq_use *use, struct dat_evd *evd, bool solicited)
 {
-	struct verbs_evd *vevd = evd && !solicited ? to_verbs_evd(evd) : NULL;
+	struct verbs_cq_srq *spare = NULL;
+	u32 needs = use_needs(use, NULL);
 	struct verbs_cq *vcq;
-	unsigned int noio;
 	int ret;
 
-	if (!vevd) {
-		vcq = cq_make(use->vc, NULL, use_needs(use, NULL), solicited);
-		if (IS_ERR(vcq))
-			return PTR_ERR(vcq);
-		ret = use_reserve(use, vcq);
-		if (ret)
-			cq_end(vcq);
-		return ret;
+	if (use->srq) {
+		spare = kzalloc(sizeof(*spare), GFP_KERNEL_ACCOUNT);
+		if (!spare)
+			return -ENOMEM;
 	}
-	/* A teardown takes the mutex, too, and must not wait for I/O that depends on it. */
-	mutex_lock(&vevd->lock);
-	noio = memalloc_noio_save();
-	ret = evd_get_cq(use, vevd);
-	memalloc_noio_restore(noio);
-	mutex_unlock(&vevd->lock);
+	if (evd && !solicited) {
+		ret = evd_get_cq(use, to_verbs_evd(evd), &spare);
+	} else {
+		vcq = cq_make(use->vc, NULL, needs, needs, solicited);
+		ret = PTR_ERR_OR_ZERO(vcq);
+		if (!ret)
+			use_reserve(use, vcq, &spare);
+	}
+	kfree(spare);
 	return ret;
 }
 
 /*
- * Lets the completions of @qp count.  The queue pair has just been created, and has none yet.
+ * From now on polls report the completions of @qp.  The queue pair has just been created, and has
+ * none yet.
  *
  * A queue pair that is destroyed may still have completions in the CQ, until use_detach(), and
  * the new queue pair may have its address.  In that case take these completions first: the device
@@ -347,11 +389,21 @@ static void use_attach(struct verbs_cq_use *use, const struct ib_qp *qp)
 	spin_unlock_bh(&vcq->cq.lock);
 }
 
-/* Gives the reserved entries back. */
-static void use_release(struct verbs_cq_use *use, struct verbs_cq *vcq)
+/*
+ * Gives the reserved entries back.  If the queue pair is @stuck, the device may go on completing,
+ * so they stay reserved.
+ */
+static void use_release(struct verbs_cq_use *use, struct verbs_cq *vcq, bool stuck)
 {
 	struct verbs_cq_srq *s = use->srq ? srq_find(vcq, use->srq) : NULL;
 
+	lockdep_assert_held(&vcq->vevd->lock);
+	if (stuck) {
+		/* The SRQ may be freed while the queue pair exists, and its address used again. */
+		if (s)
+			s->srq = NULL;
+		return;
+	}
 	vcq->reserved -= use->entries;
 	if (!s || --s->users)
 		return;
@@ -361,14 +413,13 @@ static void use_release(struct verbs_cq_use *use, struct verbs_cq *vcq)
 }
 
 /*
- * Drops later completions of a queue pair, if there was one; @use may have no CQ.  The caller has
- * destroyed the queue pair and then called verbs_empty_cq(), so none are left.  Or the queue pair
- * is @stuck: then the device may go on completing, and the entries stay reserved.  May sleep.
+ * From now on polls ignore the completions of the queue pair, if there was one; @use may have no
+ * CQ.  The caller has destroyed the queue pair and then called verbs_empty_cq(), so none are left.
+ * Or the queue pair is @stuck; see use_release().
  */
 static void use_detach(struct verbs_cq_use *use, bool stuck)
 {
 	struct verbs_cq *vcq = use->vcq;
-	struct verbs_cq_srq *s;
 
 	if (!vcq)
 		return;
@@ -376,18 +427,27 @@ static void use_detach(struct verbs_cq_use *use, bool stuck)
 	hlist_del_init(&use->node);
 	vcq->solicited = NULL;
 	spin_unlock_bh(&vcq->cq.lock);
-	if (vcq->vevd)
-		mutex_lock(&vcq->vevd->lock);
-	if (!stuck) {
-		use_release(use, vcq);
-	} else if (use->srq) {
-		/* The SRQ may be freed while the queue pair exists, and its address used again. */
-		s = srq_find(vcq, use->srq);
-		if (s)
-			s->srq = NULL;
-	}
-	if (vcq->vevd)
-		mutex_unlock(&vcq->vevd->lock);
+	if (!vcq->vevd)
+		return;
+	spin_lock(&vcq->vevd->lock);
+	use_release(use, vcq, stuck);
+	spin_unlock(&vcq->vevd->lock);
+}
+
+/* Drops a user of a CQ.  Returns true if it was the last one. */
+static bool cq_drop(struct verbs_cq *vcq)
+{
+	struct verbs_evd *vevd = vcq->vevd;
+	bool last;
+
+	if (!vevd)
+		return !--vcq->users;
+	spin_lock(&vevd->lock);
+	last = !--vcq->users;
+	if (last)
+		cq_unlink(vcq);
+	spin_unlock(&vevd->lock);
+	return last;
 }
 
 /*
@@ -397,32 +457,22 @@ static void use_detach(struct verbs_cq_use *use, bool stuck)
 static void use_put(struct verbs_cq_use *use)
 {
 	struct verbs_cq *vcq = use->vcq;
-	struct verbs_evd *vevd;
-	bool last;
 
 	if (!vcq)
 		return;
 	WRITE_ONCE(use->vcq, NULL);
-	vevd = vcq->vevd;
-	if (vevd)
-		mutex_lock(&vevd->lock);
-	last = !--vcq->users;
-	if (last && vevd)
-		cq_unlink(vcq);
-	if (vevd)
-		mutex_unlock(&vevd->lock);
-	if (last)
+	if (cq_drop(vcq))
 		cq_end(vcq);
 }
 
-/* Lets the completions of vc->qp count; see use_attach().  May sleep. */
+/* From now on polls report the completions of vc->qp; see use_attach().  May sleep. */
 void verbs_cqs_attach(struct verbs_conn *vc)
 {
 	use_attach(&vc->requests, vc->qp);
 	use_attach(&vc->recvs, vc->qp);
 }
 
-/* Drops later completions of the queue pair, if there was one; see use_detach().  May sleep. */
+/* From now on polls ignore the completions of the queue pair, if any; see use_detach(). */
 void verbs_cqs_detach(struct verbs_conn *vc, bool stuck)
 {
 	use_detach(&vc->requests, stuck);
@@ -472,5 +522,6 @@ void verbs_cqs_init(struct verbs_conn *vc)
 
 void verbs_evd_init(struct dat_evd *evd)
 {
-	mutex_init(&to_verbs_evd(evd)->lock);
+	mutex_init(&to_verbs_evd(evd)->making);
+	spin_lock_init(&to_verbs_evd(evd)->lock);
 }

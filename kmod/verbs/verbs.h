@@ -78,14 +78,15 @@ struct verbs_binding {
 /* An EVD of the verbs transport. */
 struct verbs_evd {
 	struct dat_evd		evd;
-	struct mutex		lock;		/* protects @cqs, and members of the CQs */
+	struct mutex		making;		/* held while a CQ is made */
+	spinlock_t		lock;		/* protects @cqs, and members of the CQs */
 	struct verbs_cq		*cqs;		/* list of the EVD's CQs; the newest is the first */
 };
 
 /* An SRQ whose window is reserved in a CQ. */
 struct verbs_cq_srq {
 	struct list_head	entry;		/* in vcq->srqs */
-	const struct dat_srq	*srq;		/* NULL: see use_detach() */
+	const struct dat_srq	*srq;		/* NULL: see use_release() */
 	u32			window;		/* number of entries that are reserved */
 	u32			users;		/* number of connections of @srq that use the CQ */
 };
@@ -152,7 +153,7 @@ struct verbs_cq {
  * @entries: number of completions that are reserved
  * @srq: SRQ of the connection if its receives complete in the CQ, else NULL
  * @qp: queue pair; key of the entry in vcq->qps
- * @node: entry in vcq->qps; while the connection is there, its completions count
+ * @node: entry in vcq->qps; polls report the completions of the connections that are there
  */
 struct verbs_cq_use {
 	struct verbs_cq		*vcq;

@@ -18,7 +18,7 @@
 #define STREAMS	(DAT_STREAM_DTO | DAT_STREAM_CONNECTION)
 #define EPS	8
 #define LONG	4096	/* events of an EVD for all connections of a test */
-#define ENDS	100	/* connections that end beside another one: more than a CQ holds */
+#define ENDS	120	/* connections that end beside another one: more than a CQ holds */
 
 /* The EPs at each end have an EVD; ep[i][1] is connected to ep[i][0]. */
 FIXTURE(cq) {
@@ -92,6 +92,17 @@ TEST_F_TIMEOUT(cq, connections_of_an_EVD_share_one, 60)
 	int i;
 
 	ASSERT_EQ(0, open_pairs(self, EPS, LONG, 0));
+	EXPECT_EQ(1, cqs(self));
+	for (i = 0; i < EPS; i++)
+		EXPECT_EQ(0, message(self, i, i));
+}
+
+/* The EVD has an entry for each work request, but the CQ also needs entries for the markers. */
+TEST_F_TIMEOUT(cq, connections_of_an_EVD_of_the_exact_length_share_one, 60)
+{
+	int i;
+
+	ASSERT_EQ(0, open_pairs(self, EPS, EPS * 2 * T_QUEUE, 0));
 	EXPECT_EQ(1, cqs(self));
 	for (i = 0; i < EPS; i++)
 		EXPECT_EQ(0, message(self, i, i));

@@ -539,17 +539,26 @@ static struct dat_slot *conn_alloc_slots(u32 n, bool recv)
 	return slots;
 }
 
+static bool conn_is_charged(const struct dat_conn *conn)
+{
+	const struct dat_ep *ep = conn->ep;
+
+	return !ep->obj.ia->face->kernel || ep->traits & DAT_EP_CHARGED;
+}
+
 /*
  * Charges @bytes of queues that a connection needs.  Kernel modules are charged with DAT_EP_CHARGED
  * only.  Fails with -ENOMEM if the caller's users may not have that much.
  */
 int dat_conn_charge(const struct dat_conn *conn, struct dat_locked *l, u64 bytes)
 {
-	const struct dat_ep *ep = conn->ep;
+	return conn_is_charged(conn) ? dat_locked_charge(l, bytes) : 0;
+}
 
-	if (ep->obj.ia->face->kernel && !(ep->traits & DAT_EP_CHARGED))
-		return 0;
-	return dat_locked_charge(l, bytes);
+/* Like dat_conn_charge(), for queues that are longer than they must be. */
+int dat_conn_charge_spare(const struct dat_conn *conn, struct dat_locked *l, u64 bytes)
+{
+	return conn_is_charged(conn) ? dat_locked_charge_spare(l, bytes) : 0;
 }
 
 /*
