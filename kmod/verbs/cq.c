@@ -391,22 +391,26 @@ static void use_attach(struct verbs_cq_use *use, const struct ib_qp *qp)
 
 /*
  * Gives the reserved entries back.  If the queue pair is @stuck, the device may go on completing,
- * so they stay reserved.
+ * so its entries stay reserved.  Those of its SRQ stay reserved after the end of all connections of
+ * the SRQ.
  */
 static void use_release(struct verbs_cq_use *use, struct verbs_cq *vcq, bool stuck)
 {
 	struct verbs_cq_srq *s = use->srq ? srq_find(vcq, use->srq) : NULL;
 
 	lockdep_assert_held(&vcq->vevd->lock);
-	if (stuck) {
+	if (!stuck)
+		vcq->reserved -= use->entries;
+	if (!s)
+		return;
+	s->stuck |= stuck;
+	if (--s->users)
+		return;
+	if (s->stuck) {
 		/* The SRQ may be freed while the queue pair exists, and its address used again. */
-		if (s)
-			s->srq = NULL;
+		s->srq = NULL;
 		return;
 	}
-	vcq->reserved -= use->entries;
-	if (!s || --s->users)
-		return;
 	vcq->reserved -= s->window;
 	list_del(&s->entry);
 	kfree(s);
@@ -465,6 +469,39 @@ static void use_put(struct verbs_cq_use *use)
 		cq_end(vcq);
 }
 
+/*
+ * Separates a CQ of a removed device from its EVD.  A queue pair that is stuck for ever uses the
+ * CQ, so the CQ stays as well, but is neither polled nor armed any more.  @use may have no CQ, and
+ * several queue pairs may be stuck in one CQ.  No other connection uses the CQ.  May sleep.
+ */
+static void use_abandon(struct verbs_cq_use *use)
+{
+	struct verbs_cq *vcq = use->vcq;
+	struct verbs_evd *vevd;
+	bool again;
+
+	if (!vcq)
+		return;
+	spin_lock_bh(&vcq->cq.lock);
+	again = vcq->abandoned;
+	vcq->abandoned = true;
+	dat_busy_leave(&vcq->cq);
+	vcq->cq.evd = NULL;
+	spin_unlock_bh(&vcq->cq.lock);
+	/* irq_poll_disable() waits for the previous one for ever. */
+	if (again)
+		return;
+	irq_poll_disable(&vcq->iop);
+	vevd = vcq->vevd;
+	if (!vevd)
+		return;
+	spin_lock(&vevd->lock);
+	cq_unlink(vcq);
+	spin_unlock(&vevd->lock);
+	vcq->vevd = NULL;
+	dat_obj_put(&vevd->evd.obj);
+}
+
 /* From now on polls report the completions of vc->qp; see use_attach().  May sleep. */
 void verbs_cqs_attach(struct verbs_conn *vc)
 {
@@ -484,6 +521,13 @@ void verbs_cqs_put(struct verbs_conn *vc)
 {
 	use_put(&vc->requests);
 	use_put(&vc->recvs);
+}
+
+/* Separates the CQs, if any, of a stuck queue pair from the EVDs; see use_abandon().  May sleep. */
+void verbs_cqs_abandon(struct verbs_conn *vc)
+{
+	use_abandon(&vc->requests);
+	use_abandon(&vc->recvs);
 }
 
 /*

@@ -248,8 +248,8 @@ static bool poll_try(struct verbs_cq *vcq)
 	if (!spin_trylock(&cq->lock))
 		return true;
 	dat_complete_begin(cq);
-	more = verbs_poll(vcq, VERBS_CQ_BUDGET, &taken);
-	polled = taken && !more && dat_busy_join(cq);
+	more = !vcq->abandoned && verbs_poll(vcq, VERBS_CQ_BUDGET, &taken);
+	polled = vcq->abandoned || (taken && !more && dat_busy_join(cq));
 	spin_unlock(&cq->lock);
 	dat_complete_end(cq);
 	return more || (!polled && poll_rearm(vcq->ib));

@@ -6,9 +6,12 @@
  * If the firmware does not answer, some drivers (bnxt_re, erdma) fail to destroy a QP.  Then the QP
  * still exists, and ib_core keeps its structures.  The consumer does not wait for such a QP: the
  * connection ends as usual.  But what the QP uses is not freed: the CQs, the PD, the SRQ, and the
- * structure to which the handlers of the QP and of the CQs point.  The removal of the device tries
- * once more, because the driver of a device that is gone, or that recovers from the failure, can
- * destroy the QP.  Until then the module cannot be unloaded.
+ * structure to which the handlers of the QP and of the CQs point.  A CQ keeps its EVD, and so the
+ * memory of the IA and the network namespace.  Other connections of the CQ go on.
+ *
+ * The removal of the device tries once more, because the driver of a device that is gone, or that
+ * recovers from the failure, can destroy the QP.  Until then the module cannot be unloaded.  If the
+ * driver fails again, only the EVDs are released.
  *
  * The same holds for an MR: the device may still use the memory, so the pages stay pinned.
  */
@@ -77,6 +80,7 @@ static void stuck_end_qps(struct verbs_dev *vdev)
 		if (!stuck_destroy(vc)) {
 			dat_log("%s: the driver cannot destroy a queue pair of the removed device",
 				dev_name(&vdev->ibdev->dev));
+			verbs_cqs_abandon(vc);
 			continue;
 		}
 		dat_conn_free(&vc->conn);

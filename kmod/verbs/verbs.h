@@ -89,6 +89,7 @@ struct verbs_cq_srq {
 	const struct dat_srq	*srq;		/* NULL: see use_release() */
 	u32			window;		/* number of entries that are reserved */
 	u32			users;		/* number of connections of @srq that use the CQ */
+	bool			stuck;		/* a queue pair with @srq is stuck in the CQ */
 };
 
 /**
@@ -96,7 +97,8 @@ struct verbs_cq_srq {
  * @cq: the core's part, with the lock of the polls
  * @ib: CQ of ib_core
  * @vdev: device
- * @vevd: EVD whose connections share the CQ, with a reference; NULL if one connection has the CQ
+ * @vevd: EVD whose connections share the CQ, with a reference; NULL if the CQ is for a single
+ *	connection, or once @abandoned is set
  * @next: next CQ of @vevd
  * @users: number of connections that hold the CQ
  * @entries: number of completions for which the CQ was made
@@ -115,6 +117,7 @@ struct verbs_cq_srq {
  *
  * @vevd->lock protects @next, @users, @reserved and @srqs.  @cq.lock protects:
  *
+ * @abandoned: flag: a queue pair of a removed device is stuck in the CQ; never cleared
  * @solicited: connection, if this is the receive CQ of a solicited connection; else NULL
  * @wc: completions taken from @ib
  * @done: buffer for completions that are passed to the core
@@ -139,6 +142,7 @@ struct verbs_cq {
 	struct work_struct	error_work;
 	struct delayed_work	grace_work;
 	struct rcu_work		exit_work;
+	bool			abandoned;
 	struct verbs_conn	*solicited;
 	struct ib_wc		wc[DAT_BATCH];
 	struct dat_completion	done[DAT_BATCH];
@@ -409,6 +413,7 @@ int verbs_cqs_get(struct verbs_conn *vc, u32 sq, u32 recvs);
 void verbs_cqs_attach(struct verbs_conn *vc);
 void verbs_cqs_detach(struct verbs_conn *vc, bool stuck);
 void verbs_cqs_put(struct verbs_conn *vc);
+void verbs_cqs_abandon(struct verbs_conn *vc);
 
 static inline struct hlist_head *verbs_cq_list(struct verbs_cq *vcq, const struct ib_qp *qp)
 {

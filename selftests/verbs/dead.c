@@ -603,6 +603,56 @@ TEST_F_TIMEOUT(dead, a_queue_pair_that_is_not_destroyed_reports_no_receive_twice
 	ASSERT_EQ(0, adapter_plug("rxe", 1));
 }
 
+/* Send a message from ep[1] to ep[0], and take both events.  Returns 0 if both succeed. */
+static int message(struct t_pair *p, struct t_ep ep[2], struct t_evd evd[2])
+{
+	uint64_t addr = (uintptr_t)p->mem.va;
+	struct dat_eqe eqe;
+	int k, ret;
+
+	ret = t_recv(&ep[0].rq, 1, addr, p->mem.lkey, 64) ||
+	      t_send(&ep[1], 2, addr, p->mem.lkey, 64);
+	for (k = 0; k < 2 && !ret; k++)
+		ret = !t_event(&evd[k], T_WAIT_MS, &eqe) || eqe.type != DAT_EV_DTO || eqe.status;
+	return ret;
+}
+
+/* The device may go on completing in the CQ, which the queue pair shares with others. */
+TEST_F_TIMEOUT(dead, a_queue_pair_that_is_not_destroyed_leaves_those_of_its_cq_alone, 240)
+{
+	struct t_pair *p = &self->p;
+	int klog = klog_open(), i, k;
+	struct t_ep ep[2][2];
+	struct t_evd evd[2];
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_pair_open(p));
+	for (k = 0; k < 2; k++)
+		ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 1024, &evd[k]));
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < 2; k++)
+			ASSERT_EQ(0, t_ep(&p->f, p->pz, &evd[k], 0, 10 * i + k, &ep[i][k]));
+		ASSERT_EQ(0, t_connect_eps(p, ep[i], evd));
+	}
+	ASSERT_EQ(0, mean_set("destroy_fails", "1"));
+	ASSERT_EQ(0, t_disconnect(&p->f, &ep[0][0], 0));
+	for (k = 0; k < 2; k++)
+		EXPECT_EQ(0, flushed_until(&evd[k], DAT_EV_DISCONNECTED));
+	EXPECT_EQ(1, klog_await(klog, "cannot destroy a queue pair", T_WAIT_MS));
+	ASSERT_EQ(0, mean_set("destroy_fails", "0"));
+	for (i = 0; i < 4 * T_QUEUE; i++)
+		ASSERT_EQ(0, message(p, ep[1], evd));
+	for (k = 0; k < 2; k++)
+		ASSERT_EQ(0, t_reset(&p->f, &ep[0][k]));
+	ASSERT_EQ(0, t_connect_eps(p, ep[0], evd));
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(0, message(p, ep[i], evd));
+	t_close(&p->f);
+	ASSERT_EQ(0, adapter_plug("rxe", 0));
+	ASSERT_EQ(0, adapter_plug("rxe", 1));
+	close(klog);
+}
+
 TEST_F_TIMEOUT(dead, an_error_of_a_cq_flushes_what_its_connection_has, 120)
 {
 	struct t_pair *p = &self->p;

@@ -52,12 +52,13 @@ struct dat_busy {
 };
 
 /**
- * struct dat_cq - completion queue of a transport, which serves the connections of one EVD
+ * struct dat_cq - completion queue of a transport, for connections that share an EVD
  * @lock: lock of the polls: whoever takes completions from the CQ holds it until the completions
  *	have been reported, so they are reported in order; protects all members below
  * @ops: operations of the transport; constant
  * @sink: operations of the face that receives the events; constant
- * @evd: EVD of the events; NULL if there is none, or if no connection uses the CQ any more
+ * @evd: EVD whose polling threads poll the CQ; NULL if the CQ is for a single connection, or if no
+ *	connection uses the CQ any more
  * @link: entry in evd->busy.round while threads poll the CQ, which is not armed then
  * @seen: flag: a poll has found completions, or the CQ has joined, since busy_timer() last ran
  *
