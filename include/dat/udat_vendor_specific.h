@@ -83,8 +83,7 @@ DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
  * threads that poll continuously.  If no wait follows the last poll, interrupts are enabled again a
  * few kernel ticks later.
  *
- * Polling has no effect if the EVD has a CNO or a file descriptor that a thread watches.  Polling
- * also has no effect for an EP that has two EVDs if only one of the EVDs is polled.
+ * Polling has no effect if the EVD has a CNO or a file descriptor that a thread watches.
  *
  * Return: DAT_SUCCESS;
  * DAT_INVALID_HANDLE: @evd_handle is no EVD (DAT_INVALID_HANDLE1);

@@ -605,7 +605,7 @@ struct dat_evd_wait {
  * While a process polls an EVD, the CQs of the EVD's EPs are not armed.  Their completions then
  * reach the ring only by polls, so the caller should continue to poll.  DAT_IOC_EVD_WAIT and poll()
  * of the EVD's file descriptor arm the CQs again.  A timer also arms the CQs a few ticks after the
- * last poll.  If a CQ feeds two EVDs, it stays armed unless the process polls both EVDs.
+ * last poll.
  *
  * If the receives of an EP are SOLICITED_WAIT, a poll with @spin_us 0 takes only unsolicited
  * receives, and all CQs stay armed.
