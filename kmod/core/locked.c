@@ -159,7 +159,7 @@ int dat_locked_charge(struct dat_locked *l, u64 bytes)
  * Like dat_locked_charge(), for queues that are longer than they must be.  Leaves half of the limit
  * to the queues that users need.
  */
-int dat_locked_charge_spare(struct dat_locked *l, u64 bytes)
+int dat_locked_charge_optional(struct dat_locked *l, u64 bytes)
 {
 	return locked_charge(l, bytes, locked_limit() / 2);
 }

@@ -24,7 +24,7 @@ struct dat_locked {
 
 u64 dat_locked_bytes(u32 entries, u32 size, u32 iov);
 int dat_locked_charge(struct dat_locked *l, u64 bytes);
-int dat_locked_charge_spare(struct dat_locked *l, u64 bytes);
+int dat_locked_charge_optional(struct dat_locked *l, u64 bytes);
 void dat_locked_uncharge(struct dat_locked *l);
 
 #endif /* _DAT_LOCKED_H */

@@ -13,8 +13,9 @@
  *
  * A CQ is longer than its first connection needs.  The first CQ of an EVD is twice as long as the
  * ring of the EVD: a consumer makes the ring as long as it expects completions, and each connection
- * may have some markers more.  A further CQ is twice as long as the newest one.  Where the device
- * or the limit of the user refuses that, the CQ is shorter.
+ * may have some markers more.  But that CQ is at most as long as SHARERS connections like the first
+ * one need, because a long ring may have a single connection.  A further CQ is twice as long as the
+ * newest one.  Where the device or the limit of the user refuses that, the CQ is shorter.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -29,25 +30,30 @@
 
 /* Completions for each list of the hash table; most connections reserve about as many. */
 #define ENTRIES_PER_LIST	32
+/* Number of connections like the first one that the first CQ of an EVD has room for, at most. */
+#define SHARERS			16
 
-/* Ends the connections that use a CQ in error: it has lost completions, and delivers no more. */
-static void error_work(struct work_struct *work)
+/*
+ * Ends the connections that use a CQ in error: it has lost completions, and delivers no more.  A
+ * CQ may have thousands of connections, so the work takes the lock for each list of them.
+ */
+static void cq_error_work(struct work_struct *work)
 {
 	struct verbs_cq *vcq = container_of(work, struct verbs_cq, error_work);
 	struct verbs_cq_use *use;
 	struct dat_ep *ep;
 	u32 i;
 
-	spin_lock_bh(&vcq->cq.lock);
-	for (i = 0; i <= vcq->mask; i++) {
+	for (i = 0; i < 1U << vcq->bits; i++) {
+		spin_lock_bh(&vcq->cq.lock);
 		hlist_for_each_entry(use, &vcq->qps[i], node) {
 			ep = use->vc->conn.ep;
 			spin_lock(&ep->lock);
 			dat_conn_fail(&use->vc->conn, DAT_EV_BROKEN);
 			spin_unlock(&ep->lock);
 		}
+		spin_unlock_bh(&vcq->cq.lock);
 	}
-	spin_unlock_bh(&vcq->cq.lock);
 }
 
 /* Handles an asynchronous event of a CQ.  The driver may call this in hard interrupt. */
@@ -81,7 +87,7 @@ static void vector_put(struct verbs_dev *vdev, u32 vector)
 	atomic_dec(&vdev->vector_users[vector]);
 }
 
-static void exit_work(struct work_struct *work)
+static void cq_exit_work(struct work_struct *work)
 {
 	struct verbs_cq *vcq = container_of(to_rcu_work(work), struct verbs_cq, exit_work);
 	struct dat_dev *dev = vcq->vdev->dev;
@@ -93,7 +99,10 @@ static void exit_work(struct work_struct *work)
 	cancel_work_sync(&vcq->error_work);
 	vector_put(vcq->vdev, vcq->vector);
 	dat_locked_uncharge(&vcq->locked);
-	/* What use_release() has left for a queue pair that was stuck, or was never called for. */
+	/*
+	 * Records that use_release() has kept for a stuck queue pair, and those of a CQ without an
+	 * EVD, for which use_release() is not called.
+	 */
 	list_for_each_entry_safe(s, next, &vcq->srqs, entry)
 		kfree(s);
 	if (vcq->vevd)
@@ -103,7 +112,7 @@ static void exit_work(struct work_struct *work)
 	dat_dev_put(dev);
 }
 
-static void grace_work(struct work_struct *work)
+static void cq_grace_work(struct work_struct *work)
 {
 	struct verbs_cq *vcq = container_of(to_delayed_work(work), struct verbs_cq, grace_work);
 
@@ -141,9 +150,9 @@ static void cq_init(struct verbs_cq *vcq, const struct dat_conn *conn, struct da
 	vcq->cq.evd = evd;
 	vcq->vdev = to_verbs_dev(conn->dev);
 	INIT_LIST_HEAD(&vcq->srqs);
-	INIT_WORK(&vcq->error_work, error_work);
-	INIT_DELAYED_WORK(&vcq->grace_work, grace_work);
-	INIT_RCU_WORK(&vcq->exit_work, exit_work);
+	INIT_WORK(&vcq->error_work, cq_error_work);
+	INIT_DELAYED_WORK(&vcq->grace_work, cq_grace_work);
+	INIT_RCU_WORK(&vcq->exit_work, cq_exit_work);
 	irq_poll_init(&vcq->iop, DAT_BATCH, verbs_irq_poll);
 }
 
@@ -157,21 +166,21 @@ static struct verbs_cq *cq_make(struct verbs_conn *vc, struct dat_evd *evd, u32 
 {
 	u64 bytes = dat_locked_bytes(entries, DAT_LOCKED_CQE, 0);
 	struct verbs_dev *vdev = to_verbs_dev(vc->conn.dev);
-	u32 lists = roundup_pow_of_two(DIV_ROUND_UP(entries, ENTRIES_PER_LIST));
+	u32 bits = max(1, order_base_2(DIV_ROUND_UP(entries, ENTRIES_PER_LIST)));
 	struct ib_cq_init_attr attr = { .cqe = entries };
 	struct verbs_cq *vcq;
 	int ret;
 
-	vcq = kvzalloc(struct_size(vcq, qps, lists), GFP_KERNEL_ACCOUNT);
+	vcq = kvzalloc(struct_size(vcq, qps, 1U << bits), GFP_KERNEL_ACCOUNT);
 	if (!vcq)
 		return ERR_PTR(-ENOMEM);
-	vcq->mask = lists - 1;
+	vcq->bits = bits;
 	vcq->entries = entries;
 	cq_init(vcq, &vc->conn, evd);
 	if (solicited)
 		verbs_recv_init(vcq, vc);
 	if (entries > needs)
-		ret = dat_conn_charge_spare(&vc->conn, &vcq->locked, bytes);
+		ret = dat_conn_charge_optional(&vc->conn, &vcq->locked, bytes);
 	else
 		ret = dat_conn_charge(&vc->conn, &vcq->locked, bytes);
 	if (ret)
@@ -244,16 +253,16 @@ static void use_reserve(struct verbs_cq_use *use, struct verbs_cq *vcq, struct v
 static struct verbs_cq *cq_make_next(struct verbs_cq_use *use, struct verbs_evd *vevd)
 {
 	u32 max = verbs_device(use->vc->conn.dev)->attrs.max_cqe, needs = use_needs(use, NULL);
-	u32 want = READ_ONCE(vevd->evd.ring.entries);
+	u32 want = min(2 * READ_ONCE(vevd->evd.ring.entries), SHARERS * needs);
 	struct verbs_cq *vcq;
 
 	lockdep_assert_held(&vevd->making);
 	spin_lock(&vevd->lock);
 	if (vevd->cqs)
-		want = vevd->cqs->entries + 1;
+		want = max(want, 2 * (vevd->cqs->entries + 1));
 	spin_unlock(&vevd->lock);
 	/* The lengths of CQs are powers of two, and many devices keep an entry free. */
-	want = max_t(u32, 2 * want, roundup_pow_of_two(needs + 1)) - 1;
+	want = roundup_pow_of_two(max(want, needs + 1)) - 1;
 	want = clamp(want, needs, max(max, needs));
 	for (;;) {
 		vcq = cq_make(use->vc, &vevd->evd, want, needs, false);
@@ -472,7 +481,8 @@ static void use_put(struct verbs_cq_use *use)
 /*
  * Separates a CQ of a removed device from its EVD.  A queue pair that is stuck for ever uses the
  * CQ, so the CQ stays as well, but is neither polled nor armed any more.  @use may have no CQ, and
- * several queue pairs may be stuck in one CQ.  No other connection uses the CQ.  May sleep.
+ * several queue pairs may be stuck in one CQ.  No other connection uses the CQ.  May sleep.  A
+ * handler that runs may still arm the CQ, see verbs_cqs_abandon().
  */
 static void use_abandon(struct verbs_cq_use *use)
 {
@@ -528,6 +538,8 @@ void verbs_cqs_abandon(struct verbs_conn *vc)
 {
 	use_abandon(&vc->requests);
 	use_abandon(&vc->recvs);
+	/* Wait for handlers, which run in softirq: the driver may be unloaded after the removal. */
+	synchronize_rcu();
 }
 
 /*
@@ -545,7 +557,7 @@ int verbs_cqs_get(struct verbs_conn *vc, u32 sq, u32 recvs)
 	if (!vc->conn.solicited && evd == (ep->recv_evd ?: evd))
 		use = &vc->requests;
 	vc->requests.entries = sq;
-	use->entries += ep->srq ? 0 : recvs;
+	use->entries = (use == &vc->requests ? sq : 0) + (ep->srq ? 0 : recvs);
 	use->srq = ep->srq;
 	ret = use_get(&vc->requests, evd, false);
 	if (ret || use == &vc->requests)

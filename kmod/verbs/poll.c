@@ -139,13 +139,13 @@ static __always_inline void wc_complete(struct verbs_cq *vcq, struct verbs_conn 
 
 /*
  * Reports the completions of one queue pair from @wc up to @end, and runs the pump.  Returns the
- * number of requests that the pump has posted.  A connection that uses a CQ has an EP.
+ * number of work requests that the pump has posted.  A connection that uses a CQ has an EP.
  */
 static __always_inline u32 run_report(struct verbs_cq *vcq, struct ib_wc *wc,
 				      const struct ib_wc *end)
 {
 	const struct verbs_cq_use *use = verbs_cq_find(vcq, wc->qp);
-	u32 sq_done, rq_done, sq_head;
+	u32 sq_done, rq_done, head;
 	struct dat_conn *conn;
 	struct dat_ep *ep;
 
@@ -156,15 +156,15 @@ static __always_inline u32 run_report(struct verbs_cq *vcq, struct ib_wc *wc,
 	spin_lock(&ep->lock);
 	sq_done = ep->sq.done;
 	rq_done = ep->rq.done;
-	sq_head = ep->sq.head;
+	head = ep->sq.head + ep->rq.head;
 	wc_complete(vcq, use->vc, wc, end);
 	dat_conn_completed(conn, sq_done, rq_done);
-	sq_head = ep->sq.head - sq_head;
+	head = ep->sq.head + ep->rq.head - head;
 	spin_unlock(&ep->lock);
-	return sq_head;
+	return head;
 }
 
-/* Reports the first @n completions in vcq->wc.  Returns the number of requests posted. */
+/* Reports the first @n completions in vcq->wc.  Returns the number of work requests posted. */
 static __always_inline u32 poll_report(struct verbs_cq *vcq, u32 n)
 {
 	struct ib_wc *wc = vcq->wc, *end = wc + n, *next;
@@ -182,8 +182,8 @@ static __always_inline u32 poll_report(struct verbs_cq *vcq, u32 n)
  * Takes at most @budget completions from a CQ, reports them, and adds their number to *@taken.
  * Returns true if the CQ may hold more.
  *
- * Each queue pair that has completions may have a ring full of requests.  So the poll ends early
- * when the pumps have posted a slice.  Context: cq->lock held, softirqs disabled, no ep->lock held.
+ * Each queue pair that has completions may have full rings.  So the poll ends early when the pumps
+ * have posted a slice.  Context: cq->lock held, softirqs disabled, no ep->lock held.
  */
 bool verbs_poll(struct verbs_cq *vcq, u32 budget, u32 *taken)
 {
@@ -291,12 +291,12 @@ void verbs_rearm(struct dat_cq *cq)
 
 /*
  * Takes the completions that are in the CQ at the call, and perhaps later ones, also those of other
- * connections.  Their number at the call is at most ib->cqe.  Does not take all later completions:
- * peers that keep sending would keep the teardown here.  Context: process; may sleep.
+ * connections.  Their number at the call is at most vcq->reserved.  Does not take all later
+ * completions: peers that keep sending would keep the teardown here.  Context: process; may sleep.
  */
 void verbs_empty_cq(struct verbs_cq *vcq)
 {
-	u32 taken = 0;
+	u32 most = READ_ONCE(vcq->reserved), taken = 0;
 	bool more;
 
 	do {
@@ -304,5 +304,5 @@ void verbs_empty_cq(struct verbs_cq *vcq)
 		more = verbs_poll(vcq, VERBS_CQ_BUDGET, &taken);
 		spin_unlock_bh(&vcq->cq.lock);
 		cond_resched();
-	} while (more && taken < vcq->ib->cqe);
+	} while (more && taken < most);
 }

@@ -361,9 +361,29 @@ static unsigned long begin_drain(struct verbs_conn *vc)
 	return 0;
 }
 
-/* Takes the completions that are in the CQs of a closing connection at the call.  May sleep. */
+/*
+ * Returns true if the CQs hold no more completions of a closing connection.  The number of buffers
+ * that a QP has taken from an SRQ is unknown.
+ */
+static bool all_taken(struct verbs_conn *vc)
+{
+	struct dat_ep *ep = vc->conn.ep;
+	bool all;
+
+	spin_lock_bh(&ep->lock);
+	all = vc->conn.drained && !dat_conn_recvs(&vc->conn) && !ep->srq;
+	spin_unlock_bh(&ep->lock);
+	return all;
+}
+
+/*
+ * Takes the completions of a closing connection that are in its CQs at the call.  Others may keep
+ * the CQs full, so this does nothing if none is left.  May sleep.
+ */
 static void empty_cqs(struct verbs_conn *vc)
 {
+	if (all_taken(vc))
+		return;
 	verbs_empty_cq(vc->requests.vcq);
 	if (vc->recvs.vcq)
 		verbs_empty_cq(vc->recvs.vcq);

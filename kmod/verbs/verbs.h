@@ -121,7 +121,7 @@ struct verbs_cq_srq {
  * @solicited: connection, if this is the receive CQ of a solicited connection; else NULL
  * @wc: completions taken from @ib
  * @done: buffer for completions that are passed to the core
- * @mask: number of lists in @qps, minus 1; constant
+ * @bits: binary logarithm of the number of lists in @qps, at least 1; constant
  * @qps: hash table of struct verbs_cq_use by the address of the queue pair
  */
 struct verbs_cq {
@@ -146,7 +146,7 @@ struct verbs_cq {
 	struct verbs_conn	*solicited;
 	struct ib_wc		wc[DAT_BATCH];
 	struct dat_completion	done[DAT_BATCH];
-	u32			mask;
+	u32			bits;
 	struct hlist_head	qps[];
 };
 
@@ -417,7 +417,7 @@ void verbs_cqs_abandon(struct verbs_conn *vc);
 
 static inline struct hlist_head *verbs_cq_list(struct verbs_cq *vcq, const struct ib_qp *qp)
 {
-	return &vcq->qps[hash_ptr(qp, 32) & vcq->mask];
+	return &vcq->qps[hash_ptr(qp, vcq->bits)];
 }
 
 /* Finds the use of a CQ by the connection of @qp.  cq->lock is held.  Does not read *@qp. */

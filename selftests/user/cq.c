@@ -67,15 +67,18 @@ static int cqs(const FIXTURE_DATA(cq) *self)
 	return rdma_count("cq") - self->before - 1;
 }
 
-/* Send a message over a connection, and take the event at each end.  Returns 0 or an errno. */
-static int message(FIXTURE_DATA(cq) *self, int i, uint64_t cookie)
+/*
+ * Send a message over a connection into a buffer of the receive queue @rq, and take the event at
+ * each end.  Returns 0 or an errno.
+ */
+static int message_to(FIXTURE_DATA(cq) *self, int i, struct t_queue *rq, uint64_t cookie)
 {
 	struct t_lmr *mem = &self->p.mem;
 	uint64_t addr = (uintptr_t)mem->va;
 	struct dat_eqe eqe;
 	int ret, end;
 
-	ret = t_recv(&self->ep[i][0].rq, cookie, addr, mem->lkey, 64);
+	ret = t_recv(rq, cookie, addr, mem->lkey, 64);
 	if (!ret)
 		ret = t_send(&self->ep[i][1], cookie, addr, mem->lkey, 64);
 	for (end = 0; end < 2 && !ret; end++) {
@@ -85,6 +88,11 @@ static int message(FIXTURE_DATA(cq) *self, int i, uint64_t cookie)
 			ret = -EIO;
 	}
 	return ret;
+}
+
+static int message(FIXTURE_DATA(cq) *self, int i, uint64_t cookie)
+{
+	return message_to(self, i, &self->ep[i][0].rq, cookie);
 }
 
 TEST_F_TIMEOUT(cq, connections_of_an_EVD_share_one, 60)
@@ -306,6 +314,46 @@ TEST_F_TIMEOUT(cq, connections_end_beside_one_that_goes_on, 240)
 				ASSERT_EQ(next[i]++, eqe.cookie);
 		EXPECT_EQ(t.sent, next[i]);
 	}
+	EXPECT_EQ(1, cqs(self));
+}
+
+/*
+ * Connect EPs of which one uses an SRQ, send a message, and end all three.  Returns 0 or an errno.
+ */
+static int srq_beside(FIXTURE_DATA(cq) *self, uint64_t cookie)
+{
+	struct t_pair *p = &self->p;
+	struct t_ep *ep = self->ep[1];
+	uint64_t flushed, none = 0;
+	struct t_srq srq;
+	int i, ret;
+
+	ret = t_srq(&p->f, p->pz, 16384, &srq);
+	if (!ret)
+		ret = t_ep(&p->f, p->pz, &self->evd[0], srq.id, 1, &ep[0]);
+	if (!ret)
+		ret = t_ep(&p->f, p->pz, &self->evd[1], 0, EPS + 1, &ep[1]);
+	if (!ret)
+		ret = t_connect_eps(p, ep, self->evd);
+	if (!ret)
+		ret = message_to(self, 1, &srq.rq, cookie);
+	if (!ret)
+		ret = t_disconnect(&p->f, &ep[0], 0);
+	for (i = 0; i < 2 && !ret; i++)
+		ret = events_until_end(&self->evd[i], i * EPS + 1, &flushed, &none);
+	for (i = 0; i < 2 && !ret; i++)
+		ret = t_free(&p->f, DAT_OBJ_EP, ep[i].id);
+	return ret ? ret : t_free(&p->f, DAT_OBJ_SRQ, srq.id);
+}
+
+/* The CQ has room for the windows of at most two SRQs, 895 entries each. */
+TEST_F_TIMEOUT(cq, an_SRQ_gives_its_place_in_one_back, 120)
+{
+	int i;
+
+	ASSERT_EQ(0, open_pairs(self, 1, 1024, 0));
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, srq_beside(self, i));
 	EXPECT_EQ(1, cqs(self));
 }
 

@@ -22,6 +22,7 @@
 
 #define NOBODY		65534
 #define DEEP		4096	/* receives of a long queue */
+#define LONG_EVD	65536	/* events of a long EVD */
 #define BUFFERS		512	/* buffers of an SRQ, which take 128 KiB */
 #define QUEUE_MEMORY	64	/* default of the parameter "queue_memory", in MiB */
 
@@ -264,6 +265,45 @@ TEST_F_TIMEOUT(queues, of_connections_are_charged_and_given_back, 120)
 	for (i = 0; i < T_WAIT_MS / 100 && try_connect(&p->f, &self->deep[1]); i++)
 		usleep(100000);
 	EXPECT_GT(T_WAIT_MS / 100, i);
+}
+
+/*
+ * Connect EPs whose EVD is far longer than they need, and send a message over the connection.
+ * Returns 0 or an errno.
+ */
+static int connect_with_long_evds(struct t_pair *p, int nr)
+{
+	struct t_lmr *mem = &p->mem;
+	struct t_evd evd[2];
+	struct t_ep ep[2];
+	struct dat_eqe eqe;
+	int ret = 0, i;
+
+	for (i = 0; i < 2 && !ret; i++) {
+		ret = t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, LONG_EVD, &evd[i]);
+		if (!ret)
+			ret = t_ep(&p->f, p->pz, &evd[i], 0, 2 * nr + i, &ep[i]);
+	}
+	if (!ret)
+		ret = t_connect_eps(p, ep, evd);
+	if (!ret)
+		ret = t_recv(&ep[0].rq, nr, (uintptr_t)mem->va, mem->lkey, 64);
+	if (!ret)
+		ret = t_send(&ep[1], nr, (uintptr_t)mem->va, mem->lkey, 64);
+	for (i = 0; i < 2 && !ret; i++)
+		if (!t_event(&evd[i], T_WAIT_MS, &eqe) || eqe.status)
+			ret = -EIO;
+	return ret;
+}
+
+/* The completion queue of a long EVD may be as long, but takes at most half of what a user has. */
+TEST_F_TIMEOUT(queues, that_are_longer_than_they_must_be_leave_room_for_others, 120)
+{
+	int i;
+
+	ASSERT_EQ(0, set_queue_memory(1));
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(0, connect_with_long_evds(&self->p, i));
 }
 
 /* Become @uid, and make SRQs until ENOMEM.  Returns their number; a number above 16 is an error. */

@@ -556,9 +556,9 @@ int dat_conn_charge(const struct dat_conn *conn, struct dat_locked *l, u64 bytes
 }
 
 /* Like dat_conn_charge(), for queues that are longer than they must be. */
-int dat_conn_charge_spare(const struct dat_conn *conn, struct dat_locked *l, u64 bytes)
+int dat_conn_charge_optional(const struct dat_conn *conn, struct dat_locked *l, u64 bytes)
 {
-	return conn_is_charged(conn) ? dat_locked_charge_spare(l, bytes) : 0;
+	return conn_is_charged(conn) ? dat_locked_charge_optional(l, bytes) : 0;
 }
 
 /*

@@ -222,7 +222,7 @@ void dat_conn_free(struct dat_conn *conn);
 u32 dat_conn_max_recvs(const struct dat_conn *conn);
 void dat_conn_set_windows(struct dat_conn *conn, u32 max_send, struct dat_cq *cq);
 int dat_conn_charge(const struct dat_conn *conn, struct dat_locked *l, u64 bytes);
-int dat_conn_charge_spare(const struct dat_conn *conn, struct dat_locked *l, u64 bytes);
+int dat_conn_charge_optional(const struct dat_conn *conn, struct dat_locked *l, u64 bytes);
 u32 dat_conn_recvs(const struct dat_conn *conn);
 void dat_conn_resume_close(struct dat_conn *conn);
 void dat_conn_keep(struct dat_conn *conn);
