@@ -95,6 +95,15 @@ static DAT_MEM_PRIV_FLAGS privileges(const struct perf *p)
 	return TOOL_LOCAL;
 }
 
+/* Returns 1 if the endpoint copies small messages into the queue, as it was asked to. */
+static int has_inline_data(DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM param;
+
+	return dat_ep_query(ep, DAT_EP_FIELD_ALL, &param) == DAT_SUCCESS &&
+	       param.ep_attr.ep_provider_specific_count > 0;
+}
+
 /* Allocate all resources of a run.  Called before the first connection. */
 void perf_prepare(struct perf *p)
 {
@@ -110,6 +119,9 @@ void perf_prepare(struct perf *p)
 	p->recv_seg = tool_seg(&p->mem, p->slot, p->slot);
 	p->tool.max_inline = p->opt.inline_data ? "96" : NULL;
 	make_conns(p);
+	/* From now on the option tells what the adapter does, for the report and for the server. */
+	if (p->client)
+		p->opt.inline_data = p->opt.inline_data && has_inline_data(p->conn[0].ep);
 	/*
 	 * Set the poller even if it is 0, because the run of an earlier client may have started a
 	 * poller.

@@ -50,8 +50,8 @@ static void client(struct perf *p)
 	if (why)
 		tool_usage("%s", why);
 	perf_json_begin(p);
-	perf_header(p);
 	perf_prepare(p);
+	perf_header(p);
 	perf_connect(p);
 	for (i = 0; i < p->args.sizes.n; i++) {
 		perf_round_begin(p, p->args.sizes.at[i]);
