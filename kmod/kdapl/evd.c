@@ -35,11 +35,13 @@ struct dat_evd *kdat_evd_make(struct dat_ia *ia, u32 qlen, DAT_UPCALL_POLICY pol
 		kevd->upcall.object = *upcall;
 	kdat_upcall_setup(&kevd->upcall, flags & EVD_PROCESS);
 	evd = dat_evd_create(ia, flags, qlen, (uintptr_t)kevd);
-	if (IS_ERR(evd))
+	if (IS_ERR(evd)) {
 		kfree(kevd);
-	else
-		/* No lock is needed, because no event can reach the EVD yet. */
-		kevd->upcall.evd = evd;
+		return evd;
+	}
+	/* No lock is needed, because no event can reach the EVD yet. */
+	kevd->upcall.evd = evd;
+	evd->spread = policy == DAT_UPCALL_MANY;
 	return evd;
 }
 

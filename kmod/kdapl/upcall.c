@@ -386,6 +386,7 @@ bool kdat_upcall_modify(struct dat_evd *evd, DAT_UPCALL_POLICY policy,
 	if (policy != DAT_UPCALL_DISABLE && !object->upcall_func)
 		return false;
 	u->policy = policy;
+	WRITE_ONCE(evd->spread, policy == DAT_UPCALL_MANY);
 	u->object = *object;
 	u->armed = true;
 	if (now && kdat_evring_count(&evd->ring))

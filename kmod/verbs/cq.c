@@ -4,8 +4,9 @@
  * Completion queues: which connections share one, how long it is, and its end.  poll.c polls them.
  *
  * The connections of an EVD share its CQs.  A connection that has an EVD for its requests and
- * another one for its receives uses a CQ of each.  An endpoint without any EVD has a CQ of its own,
- * and so have the receives of a solicited connection; see solicited.c.
+ * another one for its receives uses a CQ of each.  A connection has a CQ of its own if the endpoint
+ * has no EVD, if the upcalls of the EVD run on several CPUs at the same time, and for the receives
+ * of a solicited connection; see solicited.c.
  *
  * A CQ that overflows loses completions, so a connection reserves an entry for each work request
  * that it may have in flight.  The connections of an SRQ reserve its window once, because a buffer
@@ -356,7 +357,7 @@ static int use_get(struct verbs_cq_use *use, struct dat_evd *evd, bool solicited
 		if (!spare)
 			return -ENOMEM;
 	}
-	if (evd && !solicited) {
+	if (evd && !READ_ONCE(evd->spread) && !solicited) {
 		ret = evd_get_cq(use, to_verbs_evd(evd), &spare);
 	} else {
 		vcq = cq_make(use->vc, NULL, needs, needs, solicited);

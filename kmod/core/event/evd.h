@@ -91,6 +91,11 @@ struct dat_evd {
 	 * set before a listener uses the EVD.
 	 */
 	const struct dat_gate	*gate;
+	/*
+	 * The consumer takes events at several CPUs at the same time, so the connections share no
+	 * CQ.  Counts for connections that are made afterwards; evd->lock.
+	 */
+	bool			spread;
 	struct dat_busy		busy;		/* CQs that are polled; has its own lock */
 	struct dat_round	solicited;	/* solicited connections; has its own lock */
 	spinlock_t		lock;		/* lock of @ring to @overflowed */
