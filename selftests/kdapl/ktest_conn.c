@@ -25,6 +25,7 @@
 #define BATCH	32	/* number of receives that complete at once */
 #define BATCHES	50
 #define LONG	256	/* length of a long queue, a power of two */
+#define LONG_EVD	16384
 
 /**
  * struct pair - two EPs that can be connected, and the objects that they need
@@ -1382,6 +1383,8 @@ static void upcalls_of_many_run_at_the_same_time(struct ktest *t)
 
 	KT_TRUE(t, p);
 	m.met = false;
+	/* The EPs of a short EVD might share no CQ anyway. */
+	KT_OK(t, dat_evd_resize(p->dto_evd, LONG_EVD));
 	KT_OK(t, dat_evd_modify_upcall(p->dto_evd, DAT_UPCALL_MANY, &upcall,
 				       DAT_UPCALL_INVOC_NEW));
 	pair_connect(t, p);
