@@ -847,6 +847,59 @@ static void long_queues_are_not_doubled_by_the_device(struct ktest *t)
 	KT_EQ(t, longest_rq, LONG);
 }
 
+/* Number of completion queues that were made. */
+static int cqs_made;
+
+static int note_cq(struct kprobe *probe, struct pt_regs *regs)
+{
+	cqs_made++;
+	return 0;
+}
+
+static struct kprobe cq_probe = { .symbol_name = "__ib_create_cq", .pre_handler = note_cq };
+
+/* Connect EPs whose EVD, with this policy, has room for all that a CQ of both may hold. */
+static void connect_with_policy(struct ktest *t, struct pair *p, DAT_UPCALL_POLICY policy)
+{
+	KT_OK(t, dat_evd_resize(p->dto_evd, LONG_EVD));
+	KT_OK(t, dat_evd_modify_upcall(p->dto_evd, policy, DAT_UPCALL_SAME,
+				       DAT_UPCALL_INVOC_NEW));
+	cqs_made = 0;
+	pair_connect(t, p);
+}
+
+static void connect_with_single(struct ktest *t, struct pair *p)
+{
+	connect_with_policy(t, p, DAT_UPCALL_SINGLE_INSTANCE);
+}
+
+static void connect_with_many(struct ktest *t, struct pair *p)
+{
+	connect_with_policy(t, p, DAT_UPCALL_MANY);
+}
+
+/* A CQ is polled by one CPU at a time, and notifies again only after the upcalls of a poll. */
+static void endpoints_share_a_cq_unless_upcalls_run_at_the_same_time(struct ktest *t)
+{
+	int ret = register_kprobe(&cq_probe), single, many;
+
+	if (ret == -EOPNOTSUPP) {
+		pr_info("# %s: skipped: a kernel without kprobes\n", t->name);
+		return;
+	}
+	KT_EQ(t, ret, 0);
+	unconnected(t, connect_with_single);
+	single = cqs_made;
+	if (!t->failed)
+		unconnected(t, connect_with_many);
+	many = cqs_made;
+	unregister_kprobe(&cq_probe);
+	if (t->failed)
+		return;
+	KT_EQ(t, single, 1);
+	KT_EQ(t, many, 2);
+}
+
 /**
  * struct batches - receives that complete in batches
  * @evd: EVD for the completions of the receives
@@ -1313,89 +1366,6 @@ static void posts_beside_a_modification_fit(struct ktest *t)
 	unconnected(t, narrow);
 }
 
-#define MEET_NS		(5 * NSEC_PER_MSEC)	/* time that an upcall waits for another one */
-
-/* Upcalls of an EVD that wait for each other. */
-struct meeting {
-	atomic_t	inside;		/* number of upcalls that run */
-	bool		met;		/* two have run at the same time */
-};
-
-static void meet_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
-{
-	u64 end = ktime_get_ns() + MEET_NS;
-	struct meeting *m = data;
-
-	atomic_inc(&m->inside);
-	while (!READ_ONCE(m->met) && ktime_get_ns() < end) {
-		if (atomic_read(&m->inside) > 1)
-			WRITE_ONCE(m->met, true);
-		cpu_relax();
-	}
-	atomic_dec(&m->inside);
-}
-
-/* Thread that sends messages in one direction.  Posts fail while the queues are full. */
-struct talker {
-	DAT_EP_HANDLE		from, to;
-	struct task_struct	*task;
-};
-
-static int talk(void *data)
-{
-	struct talker *k = data;
-
-	while (!kthread_should_stop()) {
-		dat_ep_post_recv(k->to, 0, NULL, kt_cookie(1), 0);
-		dat_ep_post_send(k->from, 0, NULL, kt_cookie(2), 0);
-		usleep_range(1000, 2000);
-	}
-	return 0;
-}
-
-/* Send in both directions, each on a CPU of its own, until two upcalls have met or time is over. */
-static void talk_until_met(struct pair *p, const struct meeting *m)
-{
-	struct talker k[2] = { { p->a, p->b }, { p->b, p->a } };
-	unsigned long end = jiffies + KT_WAIT;
-	unsigned int i, cpu = cpumask_first(cpu_online_mask);
-
-	for (i = 0; i < 2; i++, cpu = cpumask_next(cpu, cpu_online_mask)) {
-		k[i].task = kthread_create(talk, &k[i], "ktest-talk");
-		if (IS_ERR(k[i].task))
-			continue;
-		kthread_bind(k[i].task, cpu);
-		wake_up_process(k[i].task);
-	}
-	while (!READ_ONCE(m->met) && time_before(jiffies, end))
-		msleep(10);
-	for (i = 0; i < 2; i++)
-		if (!IS_ERR(k[i].task))
-			kthread_stop(k[i].task);
-}
-
-static void upcalls_of_many_run_at_the_same_time(struct ktest *t)
-{
-	static struct meeting m;
-	DAT_UPCALL_OBJECT upcall = { &m, meet_upcall };
-	struct pair *p = pair_make(t);
-	bool met = true;
-
-	KT_TRUE(t, p);
-	m.met = false;
-	/* The EPs of a short EVD might share no CQ anyway. */
-	KT_OK(t, dat_evd_resize(p->dto_evd, LONG_EVD));
-	KT_OK(t, dat_evd_modify_upcall(p->dto_evd, DAT_UPCALL_MANY, &upcall,
-				       DAT_UPCALL_INVOC_NEW));
-	pair_connect(t, p);
-	if (!t->failed && num_online_cpus() > 1) {
-		talk_until_met(p, &m);
-		met = m.met;
-	}
-	pair_free(p);
-	KT_TRUE(t, met);
-}
-
 /* Thread that disconnects the EP that is currently in p->a.  The EP was never connected. */
 static int disconnect_freed(void *data)
 {
@@ -1487,7 +1457,7 @@ const struct ktest_case ktest_conn[] = {
 	KTEST(completions_that_find_no_room_are_told_of_once),
 	KTEST(endpoints_without_attributes_have_the_defaults),
 	KTEST(modified_endpoints_work),
-	KTEST(upcalls_of_many_run_at_the_same_time),
+	KTEST(endpoints_share_a_cq_unless_upcalls_run_at_the_same_time),
 	KTEST(posts_beside_a_modification_fit),
 	KTEST(freed_endpoints_are_not_disconnected),
 	KTEST(an_error_of_the_port_is_an_async_event),
