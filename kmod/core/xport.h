@@ -54,6 +54,8 @@ union dat_send_wr;
  * @DAT_QUIRK_RELAXED: writes through the key of a registration that was made by work request, or
  *	through the key for DMA addresses, may become visible out of order
  * @DAT_QUIRK_NOTIFIES_IN_POST: the driver may call the handler of a CQ inside a post
+ * @DAT_QUIRK_LATE_FENCE: a request with a fence that the device sends again waits also for RDMA
+ *	reads behind it, which in turn wait for that request
  */
 enum dat_quirk {
 	DAT_QUIRK_CQ_GRACE	= BIT(0),
@@ -71,6 +73,7 @@ enum dat_quirk {
 	DAT_QUIRK_FLUSH_ALL	= BIT(12),
 	DAT_QUIRK_NO_INVALIDATE	= BIT(13),
 	DAT_QUIRK_NOTIFIES_IN_POST = BIT(14),
+	DAT_QUIRK_LATE_FENCE	= BIT(15),
 };
 
 #define DAT_FW_SIZE	32

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "adapter.h"
@@ -322,6 +323,27 @@ TEST_F_TIMEOUT(order, a_read_beyond_what_was_agreed_on_is_never_done, 120)
 		all += count[i];
 	EXPECT_EQ(1, all);
 	t_link_close(p, &l);
+}
+
+TEST_F_TIMEOUT(order, a_fenced_send_that_waits_for_its_receive_does_not_wait_for_a_read_behind_it, 60)
+{
+	struct t_pair *p = &self->p;
+	struct dat_sqe *sqe = t_sqe(&p->ep[1].sq);
+
+	if (adapter_is_iwarp())
+		SKIP(return, "a send that finds no receive ends the connection");
+	sqe->opcode = DAT_OP_SEND;
+	sqe->flags = DAT_SQE_FENCE;
+	sqe->cookie = 1;
+	ASSERT_EQ(0, t_push(&p->ep[1].sq));
+	ASSERT_EQ(0, transfer(p, DAT_OP_RDMA_READ, 0, 2, 1, 2, 64));
+	/* The driver hands over the read although no receive has come. */
+	ASSERT_EQ(0, t_word(&p->f, DAT_IOC_KICK, p->ep[1].sq.bell + 1));
+	usleep(T_QUIET_MS * 1000);
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 3, 0, 0, 0));
+	EXPECT_EQ(0, done(p, 1));
+	EXPECT_EQ(0, done(p, 2));
+	EXPECT_TRUE(received(p));
 }
 
 TEST_HARNESS_MAIN

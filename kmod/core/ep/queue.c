@@ -171,22 +171,32 @@ void dat_wr_to_bind(const struct dat_wr *wr, struct dat_bind *bind)
 }
 
 /*
+ * Returns true if the driver carries out the fence of the request in ep->wr, and the device does
+ * not: the request waits until all earlier requests have completed.
+ */
+static bool sq_is_fence(const struct dat_conn *conn, const struct dat_wr *wr)
+{
+	if (wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE)
+		return true;
+	return wr->flags & DAT_SQE_FENCE && conn->dev->quirks & DAT_QUIRK_LATE_FENCE;
+}
+
+/*
  * Returns true if the request in ep->wr must wait until no request is in flight; sets conn->fenced.
  * @n: number of requests in the chain before this request.  Inline, because every request runs this
  * check and few requests have to wait.
  */
 static __always_inline bool sq_must_wait(struct dat_conn *conn, unsigned int n)
 {
-	const struct dat_wr *wr = &conn->ep->wr;
+	struct dat_wr *wr = &conn->ep->wr;
 
-	if (likely(wr->op < DAT_OP_LAST && !conn->unordered))
+	if (likely(wr->op < DAT_OP_LAST && !(wr->flags & DAT_SQE_FENCE) && !conn->unordered))
 		return false;
-	/*
-	 * An invalidation with DAT_KOP_FENCE waits until all earlier requests have completed.
-	 * dat_conn_progress() ends the wait.
-	 */
-	conn->fenced = wr->op == DAT_KOP_LMR_INVALIDATE && wr->raddr & DAT_KOP_FENCE &&
-		       (n || conn->inflight);
+	/* dat_conn_progress() ends the wait. */
+	conn->fenced = sq_is_fence(conn, wr) && (n || conn->inflight);
+	/* If the request need not wait, neither does the device. */
+	if (!conn->fenced && conn->dev->quirks & DAT_QUIRK_LATE_FENCE)
+		wr->flags &= ~DAT_SQE_FENCE;
 	if (!conn->fenced && conn->unordered)
 		conn->fenced = conn->dev->ops->send_waits(conn, n);
 	return conn->fenced;
@@ -800,7 +810,8 @@ int dat_queue_post(struct dat_ep *ep, u64 limit)
 			return ret;
 	}
 	if (likely(conn && (wr->op == DAT_OP_RDMA_WRITE || (wr->op == DAT_OP_SEND && !wr->raddr)) &&
-		   wr->num_sge <= ep->attr.max_request_iov && queue_is_free(q))) {
+		   !(wr->flags & DAT_SQE_FENCE) && wr->num_sge <= ep->attr.max_request_iov &&
+		   queue_is_free(q))) {
 		sq_post_now(conn, n);
 		return 0;
 	}
