@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "adapter.h"
 #include "dat_test.h"
 #include "clock.h"
 #include "proc.h"
@@ -467,6 +468,29 @@ TEST_F(rmr, a_binding_that_was_flushed_lets_go_of_its_memory)
 	EXPECT_EQ(self->pin, wait_for_pinned(self->pin));
 	ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd));
 	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, b.rmr_context));
+}
+
+/*
+ * The device of the owner refuses an access of the peer, and flushes a send that waits for its
+ * receive.  The bind behind the send must not take effect.
+ */
+TEST_F_TIMEOUT(rmr, a_bind_behind_a_request_that_the_device_has_flushed_is_flushed, 60)
+{
+	struct dat_rmr_bind old, b;
+
+	if (adapter_is_iwarp())
+		SKIP(return, "a send that finds no receive ends the connection");
+	ASSERT_EQ(0, prepare_it(self, &old));
+	ASSERT_EQ(0, post_bind(&self->ep[0], old.id, old.ticket, 0));
+	ASSERT_EQ(DAT_ST_SUCCESS, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	ASSERT_EQ(0, prepare_it(self, &b));
+	ASSERT_EQ(0, t_send(&self->ep[0], 1, 0, 0, 0));
+	ASSERT_EQ(0, post_bind(&self->ep[0], b.id, b.ticket, 0));
+	EXPECT_EQ(DAT_ST_REMOTE_ACCESS, peer_reads(self, ~old.rmr_context));
+	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&self->evd[0], DAT_EV_DTO));
+	EXPECT_EQ(DAT_ST_FLUSHED, next_status(&self->evd[0], DAT_EV_RMR_BIND));
+	ASSERT_EQ(0, t_reconnect_eps(&self->p, self->ep, self->evd));
+	EXPECT_EQ(DAT_ST_SUCCESS, peer_reads(self, old.rmr_context));
 }
 
 TEST_F(rmr, a_region_that_is_freed_takes_its_tickets_along)

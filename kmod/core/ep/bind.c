@@ -76,6 +76,11 @@ void dat_bind_start(struct dat_conn *conn)
 	int ret;
 
 	lockdep_assert_held(&ep->lock);
+	/* A bind need not use the device, but must not take effect after a request that did not. */
+	if (conn->flushed) {
+		bind_finish(conn, DAT_ST_FLUSHED);
+		return;
+	}
 	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
 	b = ERR_CAST(rmr);
 	if (!IS_ERR(rmr)) {

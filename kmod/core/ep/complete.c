@@ -176,6 +176,8 @@ static void complete_request(struct dat_conn *conn, const struct dat_completion 
 	}
 	dat_complete_requests(conn, n + 1, c->unproven ? DAT_ST_FLUSHED : DAT_ST_SUCCESS,
 			      c->status);
+	if (c->status == DAT_ST_FLUSHED)
+		conn->flushed = true;
 	if (is_failure(c->status))
 		dat_conn_fail(conn, DAT_EV_BROKEN);
 }

@@ -124,6 +124,7 @@ enum dat_conn_state {
  * @report_at: index of the first request after the last dat_queue_report()
  * @report: flag: the consumer wants to know that the requests before @report_at have completed
  * @drained: flag: the drain is complete: each request that the device has flushed has completed
+ * @flushed: flag: the device has flushed a request, so its queue pair has failed
  * @takes_recv: flag: the transport has made the queue pair, so receives can be posted
  * @passive: flag: this end has accepted the connection; false if this end has called connect
  * @state: connection state; written only by conn_set_state()
@@ -177,6 +178,7 @@ struct dat_conn {
 	u32			report_at;
 	bool			report;
 	bool			drained;
+	bool			flushed;
 	bool			takes_recv;
 	bool			passive;
 	enum dat_conn_state	state;
