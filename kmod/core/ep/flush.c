@@ -78,8 +78,9 @@ static u32 queue_flush(struct dat_ep *ep, struct dat_queue *q, u32 left)
  * requests that remain have succeeded.  If the drain is not complete, any request may remain, and
  * the requests count as flushed; so they do on an unordered device.
  *
- * Reports conn->sq_failed, if set, once no request is in flight.  ep->lock is held.  Returns true
- * if requests remain.
+ * Reports conn->sq_failed, if set, once no request is in flight.  The failed request breaks the
+ * connection, even if the peer has ended the connection first.  ep->lock is held.  Returns true if
+ * requests remain.
  */
 bool dat_queue_flush_silent(struct dat_conn *conn)
 {
@@ -93,6 +94,8 @@ bool dat_queue_flush_silent(struct dat_conn *conn)
 		dat_complete_requests(conn, n, st, st);
 	if (conn->inflight)
 		return true;
+	if (conn->sq_failed.set)
+		dat_conn_fail(conn, DAT_EV_BROKEN);
 	dat_queue_fail_one(ep, q, &conn->sq_failed);
 	return false;
 }
