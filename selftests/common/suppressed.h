@@ -8,6 +8,15 @@
 
 #include "dat_test.h"
 
+/*
+ * Wait for the end of the handshake, which hands over what is in the ring when ESTABLISHED is
+ * reported, as a completion would: the last of these requests reports its end.
+ */
+static inline int await_handshake(struct t_pair *p)
+{
+	return t_word(&p->f, DAT_IOC_KICK, p->ep[1].sq.bell + 1);
+}
+
 /* Store a write of ep[1], and do not kick. */
 static inline void store_write(struct t_pair *p, uint16_t flags)
 {

@@ -196,6 +196,7 @@ FIXTURE_SETUP(silent)
 	ASSERT_EQ(0, t_pair_open(&self->p));
 	t_features = 0;
 	ASSERT_EQ(0, t_pair_connect(&self->p));
+	ASSERT_EQ(0, await_handshake(&self->p));
 }
 
 FIXTURE_TEARDOWN(silent)
