@@ -15,6 +15,7 @@ struct dat_conn;
 struct dat_cq;
 struct dat_cr;
 struct dat_dev;
+struct dat_ep;
 struct dat_evd;
 struct dat_kmem;
 struct dat_lmr;
@@ -253,9 +254,11 @@ struct dat_handshake {
  * @mark: post a marker to the SQ, which is executed after all earlier requests; call
  *	dat_queue_mark_done() when it has completed; one marker at a time; ep->lock held
  * @post_recv: post a chain of receives; ep->lock held
- * @take: poll a CQ for completions, report them with dat_complete(), call dat_conn_completed() for
- *	their connections, and return the number of completions; more may be left; cq->lock held,
- *	softirqs disabled
+ * @run: carry on after a kick, if conn->runs is set or if threads poll the CQ of the connection's
+ *	requests; @ep may have another connection or none by now; may sleep; no lock held
+ * @look: poll a CQ that has joined busy polling, unless another thread polls it: report completions
+ *	with dat_complete(), call dat_conn_completed() for their connections, and set cq->seen if
+ *	there were completions; more may be left; RCU read lock held, no other lock
  * @take_unsolicited: poll for receives of a solicited connection, report the receives and return
  *	the number of receives; no lock held
  * @rearm: schedule a handler that polls for completions until there are none, then arms the CQ,
@@ -321,7 +324,8 @@ struct dat_xport_ops {
 	int  (*mark)(struct dat_conn *conn);
 	int  (*post_recv)(struct dat_conn *conn, const struct ib_recv_wr *wr,
 			  const struct ib_recv_wr **bad);
-	int  (*take)(struct dat_cq *cq);
+	void (*run)(struct dat_ep *ep);
+	void (*look)(struct dat_cq *cq);
 	int  (*take_unsolicited)(struct dat_conn *conn);
 	void (*rearm)(struct dat_cq *cq);
 };

@@ -99,7 +99,8 @@ static const struct dat_xport_ops verbs_ops = {
 	.post_send	= verbs_post_send,
 	.mark		= verbs_mark,
 	.post_recv	= verbs_post_recv,
-	.take		= verbs_take,
+	.run		= verbs_run,
+	.look		= verbs_look,
 	.take_unsolicited = verbs_recv_take,
 	.rearm		= verbs_rearm,
 };

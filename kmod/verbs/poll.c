@@ -274,12 +274,29 @@ void verbs_notified(struct ib_cq *ib, void *context)
 		irq_poll_sched(&vcq->iop);
 }
 
-int verbs_take(struct dat_cq *cq)
+/* Polls a CQ that has joined, unless another thread holds cq->lock: that thread polls. */
+void verbs_look(struct dat_cq *cq)
 {
 	u32 taken = 0;
 
-	verbs_poll(to_verbs_cq(cq), VERBS_CQ_BUDGET, &taken);
-	return taken;
+	if (!spin_trylock_bh(&cq->lock))
+		return;
+	if (cq->link.round)
+		verbs_poll(to_verbs_cq(cq), VERBS_CQ_BUDGET, &taken);
+	if (taken)
+		cq->seen = true;
+	spin_unlock_bh(&cq->lock);
+}
+
+void verbs_run(struct dat_ep *ep)
+{
+	struct dat_conn *conn;
+
+	rcu_read_lock();
+	conn = READ_ONCE(ep->conn);
+	if (conn && READ_ONCE(conn->cq))
+		verbs_look(conn->cq);
+	rcu_read_unlock();
 }
 
 void verbs_rearm(struct dat_cq *cq)

@@ -442,7 +442,8 @@ static inline bool verbs_cq_failed(const struct verbs_conn *vc)
 bool verbs_poll(struct verbs_cq *vcq, u32 budget, u32 *taken);
 void verbs_notified(struct ib_cq *ib, void *context);
 int verbs_irq_poll(struct irq_poll *iop, int budget);
-int verbs_take(struct dat_cq *cq);
+void verbs_look(struct dat_cq *cq);
+void verbs_run(struct dat_ep *ep);
 void verbs_rearm(struct dat_cq *cq);
 void verbs_empty_cq(struct verbs_cq *vcq);
 

@@ -312,7 +312,7 @@ inline begin(useful)
 	fi
 }
 
-/* busy_try() */
+/* verbs_look() */
 inline look(got)
 {
 	atomic {
@@ -383,7 +383,7 @@ active proctype second()
 #endif
 
 #ifdef KICK
-/* dat_queue_kick(), dat_busy_posted() */
+/* dat_queue_kick(), verbs_run() */
 active proctype kick()
 {
 	byte n;

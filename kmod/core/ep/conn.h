@@ -87,6 +87,9 @@ enum dat_conn_state {
  * @sol: additional state, used if @solicited is set
  * @unordered: flag: the device may complete a request before an RDMA read that was posted earlier;
  *	constant
+ * @runs: flag: requests are carried out by threads of this host, not by a device.  A thread that
+ *	kicks a queue sets ep->runner while it pumps, and then calls ops->run().  Other posts leave
+ *	ep->runner clear, so the transport must find a thread.  Constant; set by ops->conn_init().
  * @sq_slots: array of the kernel's records of posted requests, one per SQ entry
  * @rq_slots: array of the kernel's records of posted receives, one per RQ entry
  * @close_work: work that tears the connection down; queued once; queues itself again while
@@ -150,6 +153,7 @@ struct dat_conn {
 	bool			solicited;
 	struct dat_solicited_conn sol;
 	bool			unordered;
+	bool			runs;
 	struct dat_slot		*sq_slots;
 	struct dat_slot		*rq_slots;
 	struct delayed_work	close_work;

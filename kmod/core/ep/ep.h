@@ -71,6 +71,7 @@ struct dat_ep {
 	 * device has room.
 	 */
 	struct dat_conn		*open;
+	bool			runner;		/* the pump's caller will run; see dat_conn.runs */
 	struct dat_queue	sq;
 	struct dat_queue	rq;		/* has no entries if @srq is set */
 	u64			completed;	/* requests and receives that have completed */

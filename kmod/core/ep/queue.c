@@ -694,24 +694,40 @@ static void queue_kick_locked(struct dat_ep *ep, struct dat_queue *q)
 		;
 }
 
+/*
+ * Returns true if this thread must call ops->run() after it has pumped @q.  Some devices complete a
+ * request in a softirq that runs when ep->lock is released; threads that poll then take the
+ * completion at once.
+ */
+static bool queue_must_run(const struct dat_ep *ep, const struct dat_queue *q)
+{
+	const struct dat_conn *conn = ep->conn;
+
+	lockdep_assert_held(&ep->lock);
+	if (!conn)
+		return false;
+	return conn->runs || (q == &ep->sq && dat_busy_joined(conn) && dat_conn_awaits(conn));
+}
+
 static void queue_process(struct dat_ep *ep, struct dat_queue *q, bool kicked)
 {
 	u32 slices = 0;
-	bool polled;
+	bool run;
 
 	spin_lock_bh(&ep->lock);
 	if (kicked)
 		dat_queue_count_kick(q);
+	ep->runner = true;
 	if (ep->state == DAT_EP_DISCONNECTED)
 		dat_queue_flush_all(ep);
 	else
 		while (queue_pump(ep, q) && dat_queue_slice(q, &slices))
 			dat_ep_cond_resched(ep);
-	polled = q == &ep->sq && ep->conn && dat_busy_joined(ep->conn) &&
-		 dat_conn_awaits(ep->conn);
+	ep->runner = false;
+	run = queue_must_run(ep, q);
 	spin_unlock_bh(&ep->lock);
-	if (polled)
-		dat_busy_posted(ep);
+	if (run)
+		ep->obj.ia->dev->ops->run(ep);
 }
 
 /* Pumps the entries of a queue, or flushes the entries if the EP is DISCONNECTED.  May sleep. */

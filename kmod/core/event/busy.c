@@ -20,9 +20,8 @@
 #include <linux/sched/signal.h>
 
 #include "compat.h"
-#include "core/ep/conn.h"
-#include "core/ep/ep.h"
 #include "core/event/evd.h"
+#include "core/xport.h"
 
 #define BUSY_TICKS	2	/* jiffies from the last poll to the end of polling */
 
@@ -76,16 +75,6 @@ static void busy_expire(struct dat_cq *cq, bool all)
 	spin_unlock_bh(&cq->lock);
 }
 
-/* Takes completions, unless another thread holds cq->lock: that thread takes them. */
-static void busy_try(struct dat_cq *cq)
-{
-	if (!spin_trylock_bh(&cq->lock))
-		return;
-	if (cq->link.round && cq->ops->take(cq))
-		cq->seen = true;
-	spin_unlock_bh(&cq->lock);
-}
-
 static struct dat_cq *busy_turn(struct dat_busy *b)
 {
 	struct dat_round_link *link = dat_round_turn(&b->round);
@@ -93,7 +82,7 @@ static struct dat_cq *busy_turn(struct dat_busy *b)
 	return link ? container_of(link, struct dat_cq, link) : NULL;
 }
 
-/* Takes completions from the CQs of the round; see busy_try(). */
+/* Takes completions from the CQs of the round. */
 static void busy_look(struct dat_busy *b)
 {
 	u32 n = READ_ONCE(b->round.count);
@@ -101,7 +90,7 @@ static void busy_look(struct dat_busy *b)
 
 	rcu_read_lock();
 	while (n-- && (cq = busy_turn(b)))
-		busy_try(cq);
+		cq->ops->look(cq);
 	rcu_read_unlock();
 }
 
@@ -168,22 +157,6 @@ void dat_busy_stop(struct dat_evd *evd)
 	WRITE_ONCE(b->on, false);
 	spin_unlock_bh(&b->round.lock);
 	busy_sweep(b, true);
-}
-
-/*
- * Takes completions of requests that were just posted.  Some devices complete a request in a
- * softirq that runs when ep->lock is released, just before this call.  Context: any but hard
- * interrupt; no spinlock of this module held.
- */
-void dat_busy_posted(struct dat_ep *ep)
-{
-	struct dat_conn *conn;
-
-	rcu_read_lock();
-	conn = READ_ONCE(ep->conn);
-	if (conn && READ_ONCE(conn->cq))
-		busy_try(conn->cq);
-	rcu_read_unlock();
 }
 
 /*

@@ -161,7 +161,6 @@ void dat_busy_init(struct dat_busy *b);
 bool dat_busy_join_polled(struct dat_cq *cq);
 bool dat_busy_leave(struct dat_cq *cq);
 void dat_busy_show(struct seq_file *m, struct dat_busy *b);
-void dat_busy_posted(struct dat_ep *ep);
 int dat_busy_poll(struct dat_evd *evd, u64 spin_ns);
 void dat_busy_stop(struct dat_evd *evd);
 void dat_busy_end(struct dat_evd *evd);
