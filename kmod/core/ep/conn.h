@@ -139,6 +139,8 @@ enum dat_conn_state {
  * @end_pd: bytes of private data of the peer's reject, if a kernel consumer gets that data; else 0
  * @cq: CQ of the requests; NULL until the transport has made the queue pair; never cleared; also
  *	read under RCU
+ * @puller: CQ of the peer's receives if the transport makes threads that poll it pump this end's
+ *	send queue, else NULL; set by the transport; valid as long as the connection
  * @send_wr: chain of requests that the pump builds and posts
  * @recv_wr: chain of receives that the pump builds and posts
  * @sge: segments of @send_wr or @recv_wr: DAT_BATCH times the larger of the EP's max_iov values
@@ -191,6 +193,7 @@ struct dat_conn {
 	u32			end_event;
 	u32			end_pd;
 	struct dat_cq		*cq;
+	const struct dat_cq	*puller;
 	union {
 		union dat_send_wr	send_wr[DAT_BATCH];
 		struct ib_recv_wr	recv_wr[DAT_BATCH];
@@ -291,6 +294,15 @@ static inline void dat_conn_completed(struct dat_conn *conn, u32 sq_done, u32 rq
 		dat_queue_pump_rq(conn);
 	if (ep->sq.done != sq_done)
 		dat_conn_progress(conn);
+}
+
+/*
+ * Returns true if threads of the peer pump the send queue, so the producer need not kick.  When
+ * they have stopped, ops->rearm() makes the pump run again.  ep->lock is held.
+ */
+static inline bool dat_conn_is_pulled(const struct dat_conn *conn)
+{
+	return conn->puller && READ_ONCE(conn->puller->link.round);
 }
 
 /*

@@ -7,7 +7,8 @@
  * When the pump returns, one of these events will run the pump again: the completion of an entry of
  * this queue in flight, or on a solicited connection the next poll of its receive CQ; a kick by the
  * producer, for which the pump sets NEED_KICK; a visit by the poller thread, while that thread
- * polls the doorbells; or the next post of a kernel consumer.
+ * polls the doorbells; a visit by a thread of the peer, see dat_conn_is_pulled(); or the next post
+ * of a kernel consumer.
  *
  * A ring may be long, but softirqs must not be disabled for long.  So a loop over all entries of a
  * ring runs in slices of DAT_SLICE entries.
@@ -506,8 +507,8 @@ void dat_queue_pump_sq(struct dat_conn *conn, bool kicked)
 			;
 		if (q->broken || dat_queue_stopped(conn))
 			break;
-		/* A completion or the poller thread will run the pump again: no kick is needed. */
-		if (dat_conn_awaits(conn) || queue_watched(q)) {
+		/* A completion or a polling thread will run the pump again: no kick is needed. */
+		if (dat_conn_awaits(conn) || queue_watched(q) || dat_conn_is_pulled(conn)) {
 			dat_queue_disarm(q);
 			break;
 		}
