@@ -39,7 +39,7 @@ static DAT_RETURN connect_check(const struct connect_args *a)
 {
 	if (!a->timeout)
 		return a->bad_timeout;
-	if (a->pd_size < 0 || a->pd_size > KDAT_PD_MAX)
+	if (a->pd_size < 0 || a->pd_size > DAT_MAX_PRIVATE_DATA)
 		return a->bad_size;
 	return a->pd_size && !a->pd ? a->bad_pd : DAT_SUCCESS;
 }
@@ -100,6 +100,8 @@ static DAT_RETURN ep_connect(struct dat_ep *ep, const struct sockaddr_storage *d
 	DAT_RETURN rc;
 	int ret;
 
+	if (a->pd_size > kdat_pd_max(ep->obj.ia))
+		return a->bad_size;
 	rc = connect_begin(ep, dst);
 	if (rc != DAT_SUCCESS)
 		return rc;

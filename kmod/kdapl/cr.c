@@ -296,13 +296,17 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	struct dat_cr *cr;
 	DAT_RETURN rc;
 
-	if (private_data_size < 0 || private_data_size > KDAT_PD_MAX)
+	if (private_data_size < 0 || private_data_size > DAT_MAX_PRIVATE_DATA)
 		return KDAT_ARG(3);
 	if (private_data_size && !private_data)
 		return KDAT_ARG(4);
 	cr = cr_get(cr_handle, kdat_get);
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
+	if (private_data_size > kdat_pd_max(cr->obj.ia)) {
+		kdat_done(&cr->obj);
+		return KDAT_ARG(3);
+	}
 	if (ep_handle == DAT_HANDLE_NULL)
 		ep = xchg(&cr->ep, NULL);
 	if (ep)

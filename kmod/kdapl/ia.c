@@ -312,7 +312,7 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 					   DAT_COMPLETION_BARRIER_FENCE_FLAG |
 					   DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
 	attr->is_thread_safe = DAT_TRUE;
-	attr->max_private_data_size = KDAT_PD_MAX;
+	attr->max_private_data_size = kdat_pd_max(ia);
 	attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
 	attr->upcall_policy = DAT_UPCALL_MANY;
 	attr->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;

@@ -74,7 +74,11 @@
 #define KDAT_QOS_ALL	(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | \
 			 DAT_QOS_PREMIUM)
 
-#define KDAT_PD_MAX		DAT_MAX_PD_REQUEST
+/* Returns the most bytes of private data of a connect or an accept, for which DAT has one limit. */
+static inline DAT_COUNT kdat_pd_max(const struct dat_ia *ia)
+{
+	return min(ia->dev->limits.pd_request, ia->dev->limits.pd_reply);
+}
 
 struct kdat_ia {
 	struct dat_ia		*ia;		/* IA of the core, with a reference */

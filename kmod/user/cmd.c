@@ -140,8 +140,8 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 	arg->max_recv_per_srq = limits->max_srq_dto;
 	arg->max_rdma_read_in = limits->read_in;
 	arg->max_rdma_read_out = limits->read_out;
-	arg->max_pd_request = DAT_MAX_PD_REQUEST;
-	arg->max_pd_reply = DAT_MAX_PD_REPLY;
+	arg->max_pd_request = limits->pd_request;
+	arg->max_pd_reply = limits->pd_reply;
 	arg->max_message_size = ia->msg_max;
 	arg->max_lmr_size = limits->max_mr_size;
 	arg->ops = GENMASK_ULL(DAT_OP_LAST - 1, DAT_OP_SEND);

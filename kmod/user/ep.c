@@ -243,7 +243,8 @@ int dat_cmd_ep_connect(struct dat_ucmd *ucmd)
 
 	if (arg->rsvd || arg->qos & ~DAT_QOS_ALL)
 		return -EOPNOTSUPP;
-	if (!arg->conn_qual || !arg->timeout_us || arg->pd_len > DAT_MAX_PD_REQUEST)
+	if (!arg->conn_qual || !arg->timeout_us ||
+	    arg->pd_len > dat_ucmd_ia(ucmd)->dev->limits.pd_request)
 		return -EINVAL;
 	ret = addr_from_user(&dst, arg);
 	if (ret)
@@ -358,7 +359,7 @@ int dat_cmd_cr_accept(struct dat_ucmd *ucmd)
 	struct dat_ep *ep;
 	int ret;
 
-	if (arg->pd_len > DAT_MAX_PD_REPLY)
+	if (arg->pd_len > dat_ucmd_ia(ucmd)->dev->limits.pd_reply)
 		return -EINVAL;
 	cr = dat_obj_get(ucmd->bound, DAT_OBJ_CR, arg->id);
 	if (IS_ERR(cr))

@@ -35,7 +35,7 @@ static DAT_RETURN connect_check(const struct udat_ep *ep, const struct connect *
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
 	if (!c->timeout)
 		return ARG(c->timeout_arg);
-	if (c->pd_size < 0 || c->pd_size > UDAT_PD_MAX)
+	if (c->pd_size < 0 || c->pd_size > udat_pd_max(ep->obj.ia))
 		return ARG(c->timeout_arg + 1);
 	if (c->pd_size && !c->pd)
 		return ARG(c->timeout_arg + 2);

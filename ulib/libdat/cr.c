@@ -152,7 +152,7 @@ UDAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_h
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	if (ep->stage && ep != cr->ep)
 		return udat_state_error(ep->stage);
-	if (private_data_size < 0 || private_data_size > UDAT_PD_MAX)
+	if (private_data_size < 0 || private_data_size > udat_pd_max(cr->obj.ia))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (private_data_size && !private_data)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);

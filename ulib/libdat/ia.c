@@ -359,7 +359,7 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 					   DAT_COMPLETION_UNSIGNALLED_FLAG |
 					   DAT_COMPLETION_BARRIER_FENCE_FLAG;
 	attr->is_thread_safe = ia->single ? DAT_FALSE : DAT_TRUE;
-	attr->max_private_data_size = UDAT_PD_MAX;
+	attr->max_private_data_size = udat_pd_max(ia);
 	attr->supports_multipath = DAT_FALSE;
 	attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
 	attr->pz_support = DAT_PZ_UNIQUE;

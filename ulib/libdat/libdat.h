@@ -52,7 +52,6 @@
 /* Qualities of service that connect accepts, besides DAT_QOS_BEST_EFFORT. */
 #define UDAT_QOS_ALL	(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | \
 			 DAT_QOS_PREMIUM)
-#define UDAT_PD_MAX	56	/* max. bytes of private data in a connect or accept */
 
 /* Type of a slot: DAT_HANDLE_TYPE_* plus 1, because type 0 marks a free slot. */
 #define UDAT_TYPE(name)	(DAT_HANDLE_TYPE_##name + 1)
@@ -446,6 +445,15 @@ void udat_evd_unfeed(struct udat_evd *evd, enum udat_feed kind);
 void udat_cno_end(struct udat_cno *cno);
 void udat_cnos_end(struct udat_ia *ia);
 void udat_locks_on(struct udat_ia *ia);
+
+/* Returns the most bytes of private data of a connect or an accept: DAT has one limit for both. */
+static inline DAT_COUNT udat_pd_max(const struct udat_ia *ia)
+{
+	const struct dat_ia_query *info = &ia->info;
+
+	return (DAT_COUNT)(info->max_pd_request < info->max_pd_reply ? info->max_pd_request :
+								       info->max_pd_reply);
+}
 
 /* Returns the table entry of @context, or NULL if the table has no chunk for @context. */
 static inline struct udat_lmr **udat_lmr_place(const struct udat_ia *ia, uint32_t context)

@@ -16,10 +16,6 @@ struct dat_cr;
 struct dat_handshake;
 struct dat_psp;
 
-#define DAT_MAX_PD_REQUEST	56	/* private data of an IB CM REQ minus rdma_cm's header */
-#define DAT_MAX_PD_REPLY	196
-#define DAT_MAX_PD_REJECT	148
-
 /* A bind request from the send queue.  Until the bind completes, no later request is posted. */
 struct dat_bind {
 	bool			set;		/* the structure holds a bind request */

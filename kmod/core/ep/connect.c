@@ -65,7 +65,7 @@ static int conn_start_failed(struct dat_conn *conn, int err)
  *	DAT_WAIT_FOREVER
  * @qos: 0 or one bit of enum dat_qos_class
  * @pd: private data for the peer
- * @pd_len: bytes of @pd, at most DAT_MAX_PD_REQUEST
+ * @pd_len: bytes of @pd, at most dat_limits.pd_request
  *
  * Context: may sleep.  Return: 0: one connection event will follow; -ENETUNREACH if the adapter has
  * no address of the family of @dst, if there is no route to @dst through the adapter, or if @dst is
@@ -117,7 +117,7 @@ void dat_conn_accepted(struct dat_conn *conn, struct dat_cr *cr)
  * @ep: endpoint in the state UNCONNECTED
  * @cr: connection request; after a success @cr->request is NULL, and the caller should free @cr
  * @pd: private data for the peer
- * @pd_len: bytes of @pd, at most DAT_MAX_PD_REPLY
+ * @pd_len: bytes of @pd, at most dat_limits.pd_reply
  *
  * After an error @ep and @cr are as before the call.
  *

@@ -16,6 +16,7 @@ struct mem_cgroup;
 struct mm_struct;
 
 #define DAT_MAX_BACKLOG		1024
+#define DAT_MAX_PD_REJECT	148	/* bytes of private data of a reject */
 
 /* Flags of dat_psp_create(). */
 #define DAT_LISTEN_ONE_SHOT	BIT(0)	/* take one request and refuse all others */
