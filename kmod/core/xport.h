@@ -262,7 +262,7 @@ struct dat_handshake {
  *	with dat_complete(), call dat_conn_completed() for their connections, and set cq->seen if
  *	there were completions; more may be left; RCU read lock held, no other lock
  * @take_unsolicited: poll for receives of a solicited connection, report the receives and return
- *	the number of receives; no lock held
+ *	the number of receives; no lock held; NULL if the transport reports such receives at once
  * @rearm: schedule a handler that polls for completions until there are none, then arms the CQ,
  *	unless the CQ joins busy polling again; only for a CQ that dat_busy_leave() has removed;
  *	cq->lock held

@@ -18,6 +18,9 @@
  * Receives in the CQ of a connection with an SRQ use up buffers that other connections need, so a
  * timer polls the CQ.  A timer also polls the CQ of a connection whose ring has more receives than
  * the device can hold: the others go to the device only after the CQ has been polled.
+ *
+ * A transport without take_unsolicited() knows which messages are solicited.  It reports each
+ * receive at once, and calls dat_solicited_notify() for the solicited ones.
  */
 #include <linux/jiffies.h>
 
@@ -71,27 +74,35 @@ static void sol_timer(struct timer_list *timer)
 
 /*
  * Adds a solicited connection to evd->solicited, where threads find the connection to poll its
- * receive CQ; ignores other connections.  The connection is established, and its early receives
- * have been reported.  ep->lock is held.
+ * receive CQ.  ep->lock is held.
  */
-void dat_solicited_join(struct dat_conn *conn)
+static void sol_join(struct dat_conn *conn)
 {
 	struct dat_ep *ep = conn->ep;
-	struct dat_round *r;
+	struct dat_round *r = &ep->recv_evd->solicited;
 
-	lockdep_assert_held(&ep->lock);
-	if (!conn->solicited)
-		return;
-	r = &ep->recv_evd->solicited;
 	spin_lock(&r->lock);
 	dat_round_join(r, &conn->sol.link);
 	spin_unlock(&r->lock);
-	if (conn->sol.early)
-		dat_evd_notify(ep->recv_evd);
 	if (!ep->srq && ep->rq.entries <= ep->rq.window)
 		return;
 	conn->sol.delay = SOL_PERIOD;
 	mod_timer(&conn->sol.timer, jiffies + SOL_PERIOD);
+}
+
+/*
+ * Lets threads poll the receive CQ of a solicited connection; ignores other connections.  The
+ * connection is established, and its early receives have been reported.  ep->lock is held.
+ */
+void dat_solicited_join(struct dat_conn *conn)
+{
+	lockdep_assert_held(&conn->ep->lock);
+	if (!conn->solicited)
+		return;
+	if (conn->dev->ops->take_unsolicited)
+		sol_join(conn);
+	if (conn->sol.early)
+		dat_evd_notify(conn->ep->recv_evd);
 }
 
 /* Removes a closing connection from evd->solicited, if it is in that round.  ep->lock is held. */
