@@ -387,13 +387,16 @@ struct dat_dev *dat_dev_alloc(const struct dat_xport_ops *ops, u32 nports)
 /*
  * Registers a device, so that consumers can open its ports.  The caller has filled in the limits
  * and the quirks of @dev.  May sleep.  Fails with -ENOMEM.
+ *
+ * A device that reaches this host only is always the last one, so a program that opens the first
+ * adapter does not depend on whether a driver was loaded before or after this module.
  */
 int dat_dev_register(struct dat_dev *dev)
 {
 	int ret;
 
 	mutex_lock(&dat_dev_lock);
-	dev->serial = ++dev_serial;
+	dev->serial = dev->limits.local ? U32_MAX : ++dev_serial;
 	ret = xa_err(xa_store(&dat_devs, dev->serial, dev, GFP_KERNEL));
 	mutex_unlock(&dat_dev_lock);
 	return ret;

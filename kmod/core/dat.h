@@ -119,7 +119,7 @@ struct dat_dev {
 	bool				usable;	/* DAT supports the driver of the device */
 	unsigned long			quirks;	/* enum dat_quirk bits */
 	struct dat_limits		limits;
-	u32				serial;	/* number of the registration, from 1 on */
+	u32				serial;	/* registration, from 1 on; U32_MAX: local */
 	struct list_head		ias;	/* open IAs; dat_ias_lock */
 	/* Number of connections and CQs that a removal waits for; see dat_dev_ending(). */
 	atomic_t			ending;

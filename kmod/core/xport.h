@@ -106,6 +106,7 @@ struct dat_limits {
 	char	fw[DAT_FW_SIZE];	/* firmware version; may be empty */
 	u32	max_seg;	/* largest scatterlist entry in bytes */
 	bool	virt_dma;	/* the CPU copies instead of DMA: no cache needs a sync */
+	bool	local;		/* the device reaches this host only; at most one such device */
 };
 
 /* Current properties of a port. */

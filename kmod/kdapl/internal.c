@@ -31,6 +31,20 @@ bool kdat_adapter_present(struct net *net, const char *name)
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_present);
 
+bool kdat_adapter_local(struct net *net, const char *name)
+{
+	u32 port;
+	struct dat_dev *dev = dat_dev_find(name, net, &port, NULL);
+	bool local;
+
+	if (IS_ERR(dev))
+		return false;
+	local = dev->limits.local;
+	dat_dev_put(dev);
+	return local;
+}
+EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_local);
+
 int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *out)
 {
 	struct dat_limits limits;

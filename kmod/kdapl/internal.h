@@ -66,6 +66,15 @@ int kdat_adapter_next(struct net *net, u64 *cursor, char *name);
 bool kdat_adapter_present(struct net *net, const char *name);
 
 /**
+ * kdat_adapter_local() - check whether an adapter reaches this host only
+ * @net: network namespace
+ * @name: IA name
+ *
+ * Context: may sleep.  Return: false also if there is no such adapter.
+ */
+bool kdat_adapter_local(struct net *net, const char *name);
+
+/**
  * kdat_adapter_find() - query an adapter of a network namespace
  * @net: network namespace
  * @name: IA name

@@ -52,6 +52,10 @@ static const struct kernel_param_ops port_ops = {
 module_param_cb(port, &port_ops, &rsm_port, 0644);
 MODULE_PARM_DESC(port, "Port, 1 to 511, where RSM listens on adapters opened later (341)");
 
+static bool rsm_local;
+module_param_named(local, rsm_local, bool, 0644);
+MODULE_PARM_DESC(local, "Number adapters that reach only this host as well, for tests (N)");
+
 void rsm_ctlrs_init(struct rsm_node *node)
 {
 	mutex_init(&node->ctlr_lock);
@@ -104,14 +108,21 @@ static bool name_add(struct rsm_node *node, const char *name)
 /*
  * Assigns numbers to new adapters.  The number of a removed adapter stays reserved.  The search for
  * adapters looks at their addresses, so ctlr_lock is not held meanwhile.
+ *
+ * An adapter that reaches this host only gets no number: the loopback controller serves this host
+ * without it, and a node without another adapter must not look like one of a cluster.
  */
 static void names_update(struct rsm_node *node)
 {
 	char name[DAT_NAME_SIZE];
 	u64 cursor = 0;
 
-	while (!kdat_adapter_next(node->net, &cursor, name) && name_add(node, name))
-		;
+	while (!kdat_adapter_next(node->net, &cursor, name)) {
+		if (!READ_ONCE(rsm_local) && kdat_adapter_local(node->net, name))
+			continue;
+		if (!name_add(node, name))
+			break;
+	}
 }
 
 /*

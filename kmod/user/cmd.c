@@ -183,6 +183,8 @@ int dat_cmd_ia_query(struct dat_ucmd *ucmd)
 	arg->port = ia->port;
 	if (ia->iwarp)
 		arg->flags |= DAT_IA_FLAG_IWARP;
+	if (limits->local)
+		arg->flags |= DAT_IA_FLAG_LOCAL;
 	arg->mtu = ia->mtu;
 	ia_query_limits(ia, arg);
 	return 0;

@@ -270,8 +270,8 @@ struct dat_ia_open {
  * @max_rdma_read_out: maximum number of RDMA reads in flight that an endpoint originates
  * @max_pd_request: maximum bytes of private data of a connect
  * @max_pd_reply: maximum bytes of private data of an accept
- * @flags: 0 or DAT_IA_FLAG_IWARP.  With iWARP, the destination of an RDMA read needs the remote
- *	write privilege
+ * @flags: DAT_IA_FLAG_*.  With IWARP, the destination of an RDMA read needs the remote write
+ *	privilege.  LOCAL: the adapter reaches this host only, through no RDMA device
  * @max_message_size: maximum bytes of a send or an RDMA operation
  * @max_lmr_size: maximum bytes of a registration.  Memory without remote privileges may be longer
  * @ops: supported operations: bit n is set if the enum dat_op with value n is supported
@@ -323,6 +323,7 @@ struct dat_ia_query {
 
 #define DAT_IOC_IA_QUERY	DAT_IOC(IA_QUERY)
 #define DAT_IA_FLAG_IWARP	0x1
+#define DAT_IA_FLAG_LOCAL	0x2
 
 /*
  * @caps of struct dat_ia_query.  RELAXED: the kernel knows DAT_PRIV_RELAXED, and the other two bits
