@@ -151,15 +151,18 @@ static bool psp_overlaps(const struct dat_psp *a, const struct dat_psp *b)
 }
 
 /*
- * Adds a listener to the hash table.  Fails with -EADDRINUSE if there is a listener for which
- * psp_overlaps() is true.  The transport refuses such a listener as well, unless the adapter has no
- * usable address for the listener.
+ * Adds a listener to the hash table, unless it is there.  Fails with -EADDRINUSE if there is a
+ * listener for which psp_overlaps() is true.  A transport that gives out port numbers refuses such
+ * a listener as well, unless the adapter has no usable address for the listener; another transport
+ * calls this function to claim a number.
  */
-static int psp_add(struct dat_psp *psp)
+int dat_psp_add(struct dat_psp *psp)
 {
 	struct dat_psp *other;
 	int ret = 0;
 
+	if (hash_hashed(&psp->node))
+		return 0;
 	mutex_lock(&psp_lock);
 	hash_for_each_possible(psps, other, node, psp->port)
 		if (psp_overlaps(psp, other))
@@ -212,7 +215,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, const struct sockaddr_storag
 	 * Add the listener to the hash table before dat_obj_publish(), after which another thread
 	 * may free the listener and remove it from the table.
 	 */
-	ret = psp_add(psp);
+	ret = dat_psp_add(psp);
 	if (ret)
 		goto err_abort;
 	ret = dat_obj_publish(&psp->obj);

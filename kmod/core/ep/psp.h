@@ -110,6 +110,7 @@ struct dat_psp *dat_psp_create(struct dat_evd *evd, const struct sockaddr_storag
 struct dat_psp *dat_psp_find(const struct dat_ia *ia, const struct sockaddr_storage *local,
 			     u64 conn_qual);
 void dat_psp_bound(struct dat_psp *psp, u16 port);
+int dat_psp_add(struct dat_psp *psp);
 int dat_psp_request(struct dat_psp *psp, struct dat_request *req);
 void dat_psp_leave(struct dat_psp **psp);
 int dat_cr_create(struct dat_psp *psp, const struct dat_request *req);
