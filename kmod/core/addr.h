@@ -62,7 +62,7 @@ static inline bool dat_addr_same(const struct sockaddr_storage *a, const struct 
 static inline bool dat_dev_next_addr(const struct dat_ia *ia, const struct sockaddr_storage *only,
 				     u32 *nr, struct sockaddr_storage *ss)
 {
-	while (ia->dev->ops->addr(ia->dev, ia->port, ia->net, nr, ss)) {
+	while (ia->dev->ops->addr(ia->dev, ia->port, ia->net, only, nr, ss)) {
 		++*nr;
 		if (!only->ss_family || dat_addr_same(only, ss))
 			return true;

@@ -177,7 +177,9 @@ struct dat_handshake {
  * @port_query: read the current properties of a port
  * @addr: find a usable address of a port in a network namespace.  The addresses are numbered; take
  *	the first address from number *@nr on, and set *@nr to the number of that address.  Return
- *	false if there is no such address.  The same address may have several numbers.
+ *	false if there is no such address.  The same address may have several numbers.  The caller
+ *	looks only for the address @only, unless its family is AF_UNSPEC; the transport may skip
+ *	other addresses.
  * @evd_init: initialize the transport's part of an EVD
  * @pz_init: create the transport's protection zone and set pz->dma_key; may sleep
  * @pz_exit: destroy the transport's protection zone; idempotent; allowed without @pz_init; may
@@ -209,7 +211,7 @@ struct dat_handshake {
  * @srq_init: create the transport's SRQ; may sleep
  * @srq_exit: destroy the transport's SRQ; idempotent; allowed without @srq_init; may sleep
  * @srq_post: post a buffer to the SRQ; srq->lock held
- * @listen: listen at an rdma_cm port, or at any free one if the argument is 0, on each address of
+ * @listen: listen at a port, or at any free one if the argument is 0, on each address of
  *	the IA's port that psp->addr allows.  Follow these addresses as they come and go.  Call
  *	dat_psp_bound(), then report connection requests to dat_psp_request().  After an error there
  *	is no listener.
@@ -282,8 +284,8 @@ struct dat_xport_ops {
 	void (*name)(const struct dat_dev *dev, char *name, size_t len);
 	bool (*port_visible)(const struct dat_dev *dev, u32 port, struct net *net);
 	void (*port_query)(const struct dat_dev *dev, u32 port, struct dat_port *out);
-	bool (*addr)(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
-		     struct sockaddr_storage *ss);
+	bool (*addr)(const struct dat_dev *dev, u32 port, struct net *net,
+		     const struct sockaddr_storage *only, u32 *nr, struct sockaddr_storage *ss);
 	void (*evd_init)(struct dat_evd *evd);
 	int  (*pz_init)(struct dat_pz *pz);
 	void (*pz_exit)(struct dat_pz *pz);

@@ -312,9 +312,9 @@ static DAT_RETURN csp_check_addr(struct dat_ia *ia, const struct sockaddr_storag
 	struct sockaddr_storage ours;
 	u32 nr = 0;
 
-	while (dat_dev_next_addr(ia, &ia->addr, &nr, &ours))
-		if (dat_addr_same(addr, &ours))
-			return DAT_SUCCESS;
+	if ((!ia->addr.ss_family || dat_addr_same(addr, &ia->addr)) &&
+	    dat_dev_next_addr(ia, addr, &nr, &ours))
+		return DAT_SUCCESS;
 	return KDAT_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
 }
 

@@ -316,8 +316,8 @@ static bool find_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 
 	return found;
 }
 
-bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
-		struct sockaddr_storage *ss)
+bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net,
+		const struct sockaddr_storage *only, u32 *nr, struct sockaddr_storage *ss)
 {
 	for (; find_addr(dev, port, net, nr, ss); ++*nr)
 		if (verbs_addr_usable(net, ss))

@@ -326,8 +326,8 @@ static inline int verbs_addr_cmp(const struct sockaddr_storage *a,
 }
 
 bool verbs_port_visible(const struct dat_dev *dev, u32 port, struct net *net);
-bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net, u32 *nr,
-		struct sockaddr_storage *ss);
+bool verbs_addr(const struct dat_dev *dev, u32 port, struct net *net,
+		const struct sockaddr_storage *only, u32 *nr, struct sockaddr_storage *ss);
 int verbs_addrs_read(const struct dat_dev *dev, u32 port, struct net *net, struct verbs_addrs *a);
 bool verbs_addrs_same(const struct verbs_addrs *a, const struct verbs_addrs *b);
 void verbs_addrs_free(struct verbs_addrs *a);
