@@ -16,8 +16,7 @@
  *
  *   listener->lock	mutex; a connect that uses the listener
  *   link->lock		mutex; the request lock; ends of a link, handshake, close
- *   lane->cq.lock	BH spinlock; the lock of a lane; a thread never holds two of them, and takes it
- *			before any ep->lock
+ *   lane->lock		BH spinlock; a thread never holds two of them; outside cq->lock and ep->lock
  *
  * Leaves:
  *
@@ -114,7 +113,7 @@ struct lo_mr {
 
 struct lo_lmr {
 	struct dat_lmr		lmr;
-	struct lo_mr		*mr;	/* NULL without a key: all DMA addresses, or after an error */
+	struct lo_mr		*mr;	/* NULL: the key is 0, or there is no registration */
 	struct lo_mem		*mem;	/* memory of @mr, or of an LMR without a key; or NULL */
 };
 
@@ -168,11 +167,20 @@ struct lo_link;
 
 #define LO_NONE	U32_MAX
 
+/* What threads that poll an EVD find: a lane whose events go to that EVD. */
+struct lo_cq {
+	struct dat_cq		cq;
+	struct lo_lane		*lane;	/* constant */
+};
+
 /**
  * struct lo_lane - direction of a connection: requests of @from, and the receives of @to they use
- * @cq: core's part; cq.lock is the lock of the lane.  Threads that poll for the receives of @to may
- *	join cq; they then take requests from the ring of @from, which needs no kicks meanwhile.
+ * @recvs: while this has joined busy polling, the threads that poll the receive EVD of @to take
+ *	requests from the ring of @from, which needs no kicks meanwhile
+ * @requests: while this has joined, the threads that poll the request EVD of @from do so as well;
+ *	joins only if @recvs has joined, because otherwise the kicks suffice
  * @link: connection, which contains the lane; constant
+ * @lock: lock of the lane: the thread that holds it carries requests out
  * @want: flag: some thread must look for requests; set without the lock, cleared before a slice
  * @taken: index of the buffer that the oldest request has got from the SRQ of @to, or LO_NONE;
  *	written under srq->lock
@@ -180,21 +188,23 @@ struct lo_link;
  * @task: tasklet that carries requests out if no thread of the consumer does
  * @work: work item that carries out what is too long for other contexts
  *
- * Protected by cq.lock:
+ * Protected by @lock:
  *
- * @closed: flag: no request may be carried out any more, or not yet.  Before it is set, both ends
+ * @closed: flag: no request may be carried out any more, or not yet.  While it is clear, both ends
  *	have an EP.
  * @failed: flag: a request has failed, so none is carried out any more
- * @rdma: flag: the lane has carried out an RDMA operation, so nobody may join @cq: the program of
- *	@to might wait for the operation by polling memory, and then poll no EVD
+ * @rdma: flag: the lane has carried out an RDMA operation, so @recvs does not join any more: the
+ *	program of @to might wait for the next one by polling memory, and then poll no EVD
  * @rights: DAT_PRIV_REMOTE_* bits that @from has at @to; read without a lock
  * @from: end that posts the requests
  * @to: end that posts the receives
  * @done: number of bytes of the oldest request that are copied
  */
 struct lo_lane {
-	struct dat_cq		cq;
+	struct lo_cq		recvs;
+	struct lo_cq		requests;
 	struct lo_link		*link;
+	spinlock_t		lock;		/* lock of the lane, see above */
 	bool			want;
 	u32			taken;
 	struct list_head	stalled;
@@ -222,7 +232,7 @@ struct lo_lane {
 struct lo_link {
 	struct kref		ref;
 	struct rcu_work		free_work;
-	struct mutex		lock;
+	struct mutex		lock;		/* request lock, see above */
 	struct lo_conn		*end[2];
 	struct dat_cr		*cr;
 	struct sockaddr_storage	addr[2];
@@ -349,7 +359,7 @@ void lo_srq_leave(struct lo_lane *l);
 
 /* Slot of a CPU.  A copy names here the registrations that it uses. */
 struct lo_slot {
-	spinlock_t		lock;
+	spinlock_t		lock;		/* held while a thread of the CPU copies */
 	const struct lo_mr	*mr[2];
 };
 
@@ -378,11 +388,18 @@ void lo_slots_init(void);
 struct lo_slot *lo_slot_lock(void);
 void lo_slot_unlock(struct lo_slot *slot);
 void lo_slots_wait(const struct lo_mr *mr);
-bool lo_side_check(const struct lo_side *side);
+bool lo_side_check(const struct lo_side *side, u32 len);
 enum lo_copied lo_copy(struct lo_slot *slot, const struct lo_side *from, const struct lo_side *to,
 		       u32 skip, u32 *len, bool end);
 
 /* lane.c */
+
+/* Returns the number of entries of a queue that may be in flight. */
+static inline u32 lo_window(u32 entries)
+{
+	return min(entries, LO_WINDOW);
+}
+
 int lo_lanes_init(void);
 void lo_lanes_exit(void);
 void lo_lane_init(struct lo_lane *l, struct lo_link *link);
@@ -396,6 +413,7 @@ void lo_queues_free(struct lo_conn *lc);
 int lo_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_send_wr **bad);
 int lo_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **bad);
+void lo_post_bind(struct dat_conn *conn, u32 ends, u32 key);
 int lo_allow_peer(struct dat_conn *conn, bool write);
 void lo_run(struct dat_ep *ep);
 void lo_look(struct dat_cq *cq);
