@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/*
+ * Bindings of RMRs.  A binding is a second key for a part of the memory of an LMR, which keeps the
+ * memory pinned.  A request in the lane ends the key of the previous binding and puts the new key
+ * into effect.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "core/dat.h"
+#include "core/ep/conn.h"
+#include "core/mem/lmr.h"
+#include "core/mem/rmr.h"
+#include "lo/lo.h"
+
+/*
+ * Returns true if no device could bind the part of kernel memory, because its offset in a page is
+ * not that of its address.
+ */
+static bool part_has_hole(const struct dat_binding *b, const struct lo_mem *mem)
+{
+	u64 n;
+	u32 hint = 0;
+
+	return b->lmr->mem && (((uintptr_t)lo_mem_at(mem, b->addr - b->lmr->start, &hint, &n) ^
+				b->addr) & ~PAGE_MASK);
+}
+
+int lo_bind_init(struct dat_binding *b)
+{
+	struct lo_lmr *llmr = to_lo_lmr(b->lmr);
+	u64 offset = b->addr - b->lmr->start;
+	struct lo_mr *mr;
+
+	if (part_has_hole(b, llmr->mem))
+		return -EINVAL;
+	mr = lo_mr_alloc();
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	if (llmr->mr)
+		offset += llmr->mr->offset;
+	lo_mr_set(mr, b->pz, llmr->mem, offset, b->addr, b->length, b->priv);
+	mr->window = true;
+	to_lo_binding(b)->mr = mr;
+	b->by_request = true;
+	b->lkey = mr->next;
+	b->rkey = mr->next;
+	return 0;
+}
+
+void lo_bind_exit(struct dat_binding *b)
+{
+	lo_mr_free(to_lo_binding(b)->mr);
+}
+
+/* lo_bind_exit() keeps no registration. */
+void lo_rmr_exit(struct dat_rmr *rmr)
+{
+}
+
+/*
+ * Appends the bind to the requests.  The lane reports it: to report it here would call this
+ * function again for the next bind in the ring, and so on.
+ */
+int lo_bind_start(struct dat_conn *conn, struct dat_binding *b)
+{
+	lockdep_assert_held(&conn->ep->lock);
+	b->live = b->lmr;
+	lo_post_bind(conn, b->ends, b->rkey);
+	return 1;
+}
