@@ -306,6 +306,18 @@ static inline struct lo_conn *to_lo_conn(struct dat_conn *conn)
 	return container_of(conn, struct lo_conn, conn);
 }
 
+static inline struct lo_wqe *lo_fifo_at(const struct lo_fifo *f, u32 index)
+{
+	return f->mem + (size_t)(index & f->mask) * f->stride;
+}
+
+/* Returns entry @n from the oldest on, or NULL.  The lane is locked. */
+static inline struct lo_wqe *lo_fifo_peek(const struct lo_fifo *f, u32 n)
+{
+	/* Acquire: pairs with the release in fifo_push(). */
+	return smp_load_acquire(&f->tail) - f->head > n ? lo_fifo_at(f, f->head + n) : NULL;
+}
+
 /* Returns the lane that carries the requests of an end.  The end has a link. */
 static inline struct lo_lane *lo_lane_out(const struct lo_conn *lc)
 {
@@ -392,7 +404,7 @@ bool lo_side_check(const struct lo_side *side, u32 len);
 enum lo_copied lo_copy(struct lo_slot *slot, const struct lo_side *from, const struct lo_side *to,
 		       u32 skip, u32 *len, bool end);
 
-/* lane.c */
+/* queue.c */
 
 /* Returns the number of entries of a queue that may be in flight. */
 static inline u32 lo_window(u32 entries)
@@ -400,6 +412,17 @@ static inline u32 lo_window(u32 entries)
 	return min(entries, LO_WINDOW);
 }
 
+int lo_queues_alloc(struct lo_conn *lc);
+void lo_queues_free(struct lo_conn *lc);
+int lo_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_send_wr **bad);
+int lo_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr,
+		 const struct ib_recv_wr **bad);
+void lo_post_bind(struct dat_conn *conn, u32 ends, u32 key);
+
+/* batch.c */
+bool lo_slice(struct lo_lane *l, bool soft, u32 *n);
+
+/* lane.c */
 int lo_lanes_init(void);
 void lo_lanes_exit(void);
 void lo_lane_init(struct lo_lane *l, struct lo_link *link);
@@ -408,12 +431,6 @@ void lo_lane_close(struct lo_lane *l);
 void lo_lane_stop(struct lo_lane *l);
 void lo_lane_carry(struct lo_lane *l);
 void lo_lane_wake(struct lo_lane *l, bool runner);
-int lo_queues_alloc(struct lo_conn *lc);
-void lo_queues_free(struct lo_conn *lc);
-int lo_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_send_wr **bad);
-int lo_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr,
-		 const struct ib_recv_wr **bad);
-void lo_post_bind(struct dat_conn *conn, u32 ends, u32 key);
 int lo_allow_peer(struct dat_conn *conn, bool write);
 void lo_run(struct dat_ep *ep);
 void lo_look(struct dat_cq *cq);
