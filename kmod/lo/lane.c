@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/*
+ * Lanes: the requests of one end of a connection, and how they are carried out.
+ *
+ * A post appends requests to the queue of the end, sets lane->want, and leaves the rest to a thread
+ * that carries out, which is one of these:
+ *
+ *	lo_run()	the thread that has kicked, after its pump (ep->runner)
+ *	lo_look()	a thread that polls an EVD of either end, if a CQ of the lane has joined
+ *	lane_task()	a tasklet, if a kernel consumer has posted, or a handler
+ *	lane_work()	a work item, for what is too long for the others
+ *
+ * No thread waits for the lock of a lane to carry out: if the trylock fails, the thread that holds
+ * the lock looks at lane->want again after its unlock.  The letters mark barriers:
+ *
+ *	a thread that posts			a thread that carries out
+ *	-------------------			-------------------------
+ *	append the request
+ *	lane->want = true		(A)
+ *	full barrier			(B)	lane->want = false
+ *	trylock fails: return			full barrier			(C)
+ *						look for requests, carry out a slice
+ *						unlock
+ *						full barrier			(B)
+ *						lane->want? then begin again
+ *
+ * (A) is a release: who sees the mark sees the request.  (C): either the request is found, or the
+ * mark was set after it was cleared.  (B): either the trylock finds the lock free, or the mark is
+ * seen after the unlock.
+ *
+ * A lane is locked for a slice only, with softirqs disabled: LO_SLICE bytes or LO_BATCH requests.
+ * lane->done keeps the position in a long message, so another thread can continue, even if the
+ * thread that has begun is not scheduled any more.
+ *
+ * Waiting for a receive: the thread that finds none sets lo_conn.hungry under the ep->lock of the
+ * receiver, after another look.  The post of a receive, which holds that lock, marks the lane.
+ *
+ * The model selftests/model/lane.pml checks all this.
+ */
+#include <linux/sched/signal.h>
+
+#include "core/dat.h"
+#include "core/ep/conn.h"
+#include "core/ep/ep.h"
+#include "core/ep/queue.h"
+#include "core/event/evd.h"
+#include "core/face.h"
+#include "core/peer.h"
+#include "core/xport.h"
+#include "lo/lo.h"
+
+#define PRIV_REMOTE	(DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE)
+
+static struct workqueue_struct *lo_wq;
+static const struct dat_sink lo_no_sink;
+
+int lo_lanes_init(void)
+{
+	lo_slots_init();
+	/* A lane may carry the requests by which memory is reclaimed. */
+	lo_wq = alloc_workqueue("dat-lo", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return lo_wq ? 0 : -ENOMEM;
+}
+
+/* No lane is left. */
+void lo_lanes_exit(void)
+{
+	destroy_workqueue(lo_wq);
+}
+
+/*
+ * Marks a lane.  @runner: the caller's thread looks at the mark later; else a tasklet does.
+ * Context: any but hard interrupt.
+ */
+void lo_lane_wake(struct lo_lane *l, bool runner)
+{
+	smp_store_release(&l->want, true);			/* (A) */
+	if (!runner)
+		tasklet_schedule(&l->task);
+}
+
+/*
+ * Carries out at most @slices slices, unless another thread does so.  @soft: the caller is a
+ * tasklet.  Context: softirqs disabled; the lane may be closed.  Returns true if more is left to
+ * do, which the caller must then do later.
+ */
+static bool lane_carry(struct lo_lane *l, u32 slices, bool soft)
+{
+	u32 n = 0;
+
+	for (;;) {
+		smp_mb();					/* (B) */
+		if (!READ_ONCE(l->want))
+			return false;
+		if (!slices--)
+			return true;
+		if (!spin_trylock(&l->lock))
+			return false;
+		WRITE_ONCE(l->want, false);
+		smp_mb();					/* (C) */
+		if (!l->closed && lo_slice(l, soft, &n))
+			WRITE_ONCE(l->want, true);
+		spin_unlock(&l->lock);
+	}
+}
+
+/* Carries out one slice, with softirqs enabled.  Returns true if more is left. */
+static bool lane_carry_bh(struct lo_lane *l)
+{
+	bool more;
+
+	local_bh_disable();
+	more = lane_carry(l, 1, false);
+	local_bh_enable();
+	return more;
+}
+
+/* Carries out a slice in process context, and leaves the rest to a work item. */
+void lo_lane_carry(struct lo_lane *l)
+{
+	if (lane_carry_bh(l))
+		queue_work(lo_wq, &l->work);
+}
+
+/*
+ * Continues after the first slice of a kick.  The thread pays for its own messages, but a signal
+ * must not wait for them.  May sleep.
+ */
+static void lane_continue(struct lo_lane *l)
+{
+	bool more = true;
+	u32 i;
+
+	for (i = 1; more && i < LO_TURN && !signal_pending(current); i++) {
+		cond_resched();
+		more = lane_carry_bh(l);
+	}
+	if (more)
+		queue_work(lo_wq, &l->work);
+}
+
+/*
+ * Carries out what the pump has posted: the consumer's own requests, and a slice of the peer's, if
+ * these had waited for receives.
+ */
+void lo_run(struct dat_ep *ep)
+{
+	struct lo_link *link = NULL;
+	struct dat_conn *conn;
+	struct lo_lane *own;
+	bool more;
+
+	rcu_read_lock();
+	conn = READ_ONCE(ep->conn);
+	if (conn)
+		link = READ_ONCE(to_lo_conn(conn)->link);
+	if (!link) {
+		rcu_read_unlock();
+		return;
+	}
+	own = lo_lane_out(to_lo_conn(conn));
+	if (READ_ONCE(lo_lane_in(to_lo_conn(conn))->want))
+		lo_lane_carry(lo_lane_in(to_lo_conn(conn)));
+	more = lane_carry_bh(own);
+	/* Without a reference, the connection has ended. */
+	more = more && kref_get_unless_zero(&link->ref);
+	rcu_read_unlock();
+	if (!more)
+		return;
+	lane_continue(own);
+	lo_link_put(link);
+}
+
+/* Takes requests from the ring of the sender.  The lane is locked and not closed. */
+static void lane_pull(struct lo_lane *l)
+{
+	struct dat_conn *conn = &l->from->conn;
+	struct dat_ep *ep = conn->ep;
+
+	lockdep_assert_held(&l->lock);
+	spin_lock(&ep->lock);
+	ep->runner = true;
+	if (conn->live && dat_ep_posting(ep->state))
+		dat_queue_pump_sq(conn, false);
+	ep->runner = false;
+	spin_unlock(&ep->lock);
+}
+
+/* Lets busy_timer() keep a CQ that has had completions. */
+static void cq_seen(struct dat_cq *cq)
+{
+	if (READ_ONCE(cq->seen))
+		return;
+	spin_lock(&cq->lock);
+	cq->seen = true;
+	spin_unlock(&cq->lock);
+}
+
+static struct lo_lane *lane_of(struct dat_cq *cq)
+{
+	return container_of(cq, struct lo_cq, cq)->lane;
+}
+
+/* Returns true if the ring of the sender has requests.  The lane is locked and not closed. */
+static bool ring_has_more(const struct lo_lane *l)
+{
+	const struct dat_queue *q = &l->from->conn.ep->sq;
+
+	return q->ops->pending(q);
+}
+
+/* Returns true if threads that poll look at the lane, or lo_rearm() is going to be called. */
+static bool lane_polled(const struct lo_lane *l)
+{
+	return READ_ONCE(l->recvs.cq.link.round) || READ_ONCE(l->requests.cq.link.round);
+}
+
+/*
+ * Pulls requests and carries out a slice.  What is left waits for the next poll; once the threads
+ * do not poll any more, the CQ leaves, and lo_rearm() is called.
+ */
+void lo_look(struct dat_cq *cq)
+{
+	struct lo_lane *l = lane_of(cq);
+	u32 n = 0;
+
+	local_bh_disable();
+	if (!spin_trylock(&l->lock))
+		goto out;
+	if (!l->closed) {
+		if (ring_has_more(l))
+			lane_pull(l);
+		WRITE_ONCE(l->want, false);
+		smp_mb();					/* (C) */
+		if (lo_slice(l, false, &n))
+			WRITE_ONCE(l->want, true);
+	}
+	spin_unlock(&l->lock);
+	smp_mb();						/* (B) */
+	if (unlikely(READ_ONCE(l->want) && !lane_polled(l)))
+		tasklet_schedule(&l->task);
+	if (n)
+		cq_seen(cq);
+out:
+	local_bh_enable();
+}
+
+/* Lets the work item pull once more, which arms the ring of the sender for kicks. */
+void lo_rearm(struct dat_cq *cq)
+{
+	queue_work(lo_wq, &lane_of(cq)->work);
+}
+
+static void lane_task(struct tasklet_struct *t)
+{
+	struct lo_lane *l = from_tasklet(l, t, task);
+	bool more;
+
+	dat_complete_begin(&l->recvs.cq);
+	more = lane_carry(l, 1, true);
+	dat_complete_end(&l->recvs.cq);
+	if (more)
+		queue_work(lo_wq, &l->work);
+}
+
+static void lane_work(struct work_struct *work)
+{
+	struct lo_lane *l = container_of(work, struct lo_lane, work);
+	bool more = true;
+	u32 i;
+
+	spin_lock_bh(&l->lock);
+	if (!l->closed)
+		lane_pull(l);
+	spin_unlock_bh(&l->lock);
+	for (i = 0; more && i < LO_TURN; i++) {
+		more = lane_carry_bh(l);
+		cond_resched();
+	}
+	if (more)
+		queue_work(lo_wq, &l->work);
+}
+
+static void cq_init(struct lo_cq *lcq, struct lo_lane *l)
+{
+	spin_lock_init(&lcq->cq.lock);
+	lcq->cq.sink = &lo_no_sink;
+	lcq->lane = l;
+}
+
+/* Initializes a lane, which is closed until lo_lane_open(). */
+void lo_lane_init(struct lo_lane *l, struct lo_link *link)
+{
+	l->link = link;
+	l->closed = true;
+	l->taken = LO_NONE;
+	spin_lock_init(&l->lock);
+	cq_init(&l->recvs, l);
+	cq_init(&l->requests, l);
+	INIT_LIST_HEAD(&l->stalled);
+	tasklet_setup(&l->task, lane_task);
+	INIT_WORK(&l->work, lane_work);
+}
+
+static void cq_open(struct lo_cq *lcq, const struct dat_conn *conn, const struct dat_sink *sink,
+		    struct dat_evd *evd)
+{
+	spin_lock(&lcq->cq.lock);
+	lcq->cq.ops = conn->dev->ops;
+	lcq->cq.sink = sink;
+	lcq->cq.evd = evd;
+	spin_unlock(&lcq->cq.lock);
+}
+
+/* From now on no thread that polls finds the lane by this CQ, except those that have found it. */
+static void cq_close(struct lo_cq *lcq)
+{
+	spin_lock(&lcq->cq.lock);
+	dat_busy_leave(&lcq->cq);
+	lcq->cq.evd = NULL;
+	spin_unlock(&lcq->cq.lock);
+}
+
+/* Returns the rights that the peer of an end has in its memory. */
+static u32 peer_rights(const struct dat_conn *conn)
+{
+	return conn->passive && conn->ep->traits & DAT_EP_PEER_WAITS ? 0 : PRIV_REMOTE;
+}
+
+/*
+ * Opens a lane, whose ends are both established, and marks it, because requests may have been
+ * posted already.  The caller then calls lo_lane_carry().
+ */
+void lo_lane_open(struct lo_lane *l, struct lo_conn *from, struct lo_conn *to)
+{
+	/* A tasklet makes the upcalls of both ends.  Only the sink of kernel consumers has any. */
+	const struct dat_sink *sink = from->conn.sink->begin ? from->conn.sink : to->conn.sink;
+
+	spin_lock_bh(&l->lock);
+	l->from = from;
+	l->to = to;
+	l->rights = peer_rights(&to->conn);
+	cq_open(&l->recvs, &to->conn, sink, to->conn.ep->recv_evd);
+	cq_open(&l->requests, &from->conn, sink, from->conn.ep->request_evd);
+	l->closed = false;
+	lo_lane_wake(l, true);
+	spin_unlock_bh(&l->lock);
+}
+
+/*
+ * Closes a lane, if it is open.  Once this returns, no thread uses the queues of its ends.  Waits
+ * for a slice at most.
+ */
+void lo_lane_close(struct lo_lane *l)
+{
+	spin_lock_bh(&l->lock);
+	if (l->closed)
+		goto out;
+	l->closed = true;
+	if (l->to->conn.ep->srq)
+		lo_srq_leave(l);
+	cq_close(&l->recvs);
+	cq_close(&l->requests);
+out:
+	spin_unlock_bh(&l->lock);
+}
+
+/* Stops the tasklet and the work item of a lane that no thread can find any more.  May sleep. */
+void lo_lane_stop(struct lo_lane *l)
+{
+	tasklet_kill(&l->task);
+	cancel_work_sync(&l->work);
+}
+
+int lo_allow_peer(struct dat_conn *conn, bool write)
+{
+	WRITE_ONCE(lo_lane_in(to_lo_conn(conn))->rights,
+		   DAT_PRIV_REMOTE_READ | (write ? DAT_PRIV_REMOTE_WRITE : 0));
+	return 0;
+}
