@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Module entry points.  dat_init() initializes the layers in the order core, verbs, kdapl, user.
- * dat_exit() shuts the layers down in the reverse order.
+ * Module entry points.  dat_init() starts the layers in the order core, verbs, lo, kdapl, user;
+ * dat_exit() shuts them down in the reverse order.
  */
 #include <linux/module.h>
 
@@ -10,6 +10,7 @@
 
 #include "core/dat.h"
 #include "verbs/verbs.h"
+#include "lo/lo.h"
 #include "user/file.h"
 #include "kdapl/kdapl.h"
 
@@ -23,9 +24,12 @@ static int __init dat_init(void)
 	ret = dat_verbs_init();
 	if (ret)
 		goto err_core_exit;
-	ret = kdat_init();
+	ret = dat_lo_init();
 	if (ret)
 		goto err_verbs_exit;
+	ret = kdat_init();
+	if (ret)
+		goto err_lo_exit;
 	ret = dat_file_init();
 	if (ret)
 		goto err_kdat_exit;
@@ -35,6 +39,8 @@ static int __init dat_init(void)
 
 err_kdat_exit:
 	kdat_exit();
+err_lo_exit:
+	dat_lo_exit();
 err_verbs_exit:
 	dat_verbs_exit();
 err_core_exit:
@@ -46,6 +52,7 @@ static void __exit dat_exit(void)
 {
 	dat_file_exit();
 	kdat_exit();
+	dat_lo_exit();
 	dat_verbs_exit();
 	dat_core_exit();
 }

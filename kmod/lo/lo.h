@@ -14,7 +14,6 @@
  *
  * Locks, in addition to those in core/dat.h, outer to inner:
  *
- *   listener->lock	mutex; a connect that uses the listener
  *   link->lock		mutex; the request lock; ends of a link, handshake, close
  *   lane->lock		BH spinlock; a thread never holds two of them; outside cq->lock and ep->lock
  *
@@ -226,7 +225,9 @@ struct lo_lane {
  * @lock: request lock; protects @end, @cr, the state of the handshake and the close
  * @end: the ends; [0] has called connect; NULL before and after the connection
  * @cr: CR that owns the request, or NULL
- * @addr: address of each end
+ * @addr: address of each end; constant
+ * @id: number of each end, once it was in @end
+ * @dev: the device, with a reference, and counted by dat_dev_ending(); constant
  * @lane: lane[i] carries the requests of end[i]
  */
 struct lo_link {
@@ -236,6 +237,8 @@ struct lo_link {
 	struct lo_conn		*end[2];
 	struct dat_cr		*cr;
 	struct sockaddr_storage	addr[2];
+	u32			id[2];
+	struct dat_dev		*dev;
 	struct lo_lane		lane[2];
 };
 
@@ -438,5 +441,29 @@ void lo_rearm(struct dat_cq *cq);
 
 /* link.c */
 void lo_link_put(struct lo_link *link);
+void lo_request_lock(void *request);
+void lo_request_unlock(void *request);
+void lo_request_own(void *request, struct dat_cr *cr);
+void lo_reject(void *request, const void *pd, u32 pd_len);
+void lo_abandon(void *request);
+int lo_connect(struct dat_conn *conn, const struct sockaddr_storage *dst, u32 qos);
+int lo_accept(struct dat_conn *conn, struct dat_cr *cr, void *request);
+void lo_conn_init(struct dat_conn *conn);
+void lo_implied_established(struct dat_conn *conn);
+unsigned long lo_conn_quiesce(struct dat_conn *conn);
+void lo_conn_unbind(struct dat_conn *conn);
+void lo_conn_exit(struct dat_conn *conn);
+void lo_path(struct dat_conn *conn, struct dat_path *path);
+
+/* addr.c */
+bool lo_addr(const struct dat_dev *dev, u32 port, struct net *net,
+	     const struct sockaddr_storage *only, u32 *nr, struct sockaddr_storage *ss);
+int lo_source(const struct dat_ep *ep, const struct sockaddr_storage *dst,
+	      struct sockaddr_storage *src);
+int lo_listen(struct dat_psp *psp, u16 port);
+
+/* device.c */
+int dat_lo_init(void);
+void dat_lo_exit(void);
 
 #endif /* _DAT_LO_H */
