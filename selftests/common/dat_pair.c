@@ -183,7 +183,7 @@ static void container_main(struct t_container *c, int (*fn)(struct t_file *f, vo
 	write(c->say[1], &ret, sizeof(ret));
 	if (read(c->go[0], &go, 1) != 1)
 		_exit(1);
-	system("ip addr add 10.9.0.77/24 dev dat-test && ip link set dat-test up");
+	system("ip addr add 10.9.0.77/24 dev dat-test 2>/dev/null && ip link set dat-test up");
 	ret = -ENODEV;
 	for (i = 0; i < 50 && ret; i++) {
 		ret = t_open(&f);
@@ -214,10 +214,21 @@ static void interface(const struct t_file *f, char *name, size_t len)
 	fclose(file);
 }
 
+/* Returns 1 if the adapter is an RDMA device, and 0 for the adapter within the host. */
+static int is_device(const struct t_file *f)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", f->info.device);
+	return !access(path, F_OK);
+}
+
 static int give_interface(const struct t_file *f, pid_t pid)
 {
 	char dev[32], cmd[160];
 
+	if (!is_device(f))
+		return 0;
 	interface(f, dev, sizeof(dev));
 	snprintf(cmd, sizeof(cmd), "modprobe -q macvlan; "
 		 "ip link add dat-test link %s netns %d type macvlan mode bridge 2>/dev/null",

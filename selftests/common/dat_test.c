@@ -59,6 +59,19 @@ pid_t t_stop_and_continue(void)
 	_exit(0);
 }
 
+int t_adapter(int fd, struct dat_adapter *a)
+{
+	const char *name = getenv("DAT_ADAPTER");
+	int ret;
+
+	memset(a, 0, sizeof(*a));
+	a->size = sizeof(*a);
+	do {
+		ret = t_ioctl(fd, DAT_IOC_ADAPTER, a);
+	} while (!ret && name && strcmp(name, (char *)a->name));
+	return ret;
+}
+
 int t_open(struct t_file *f)
 {
 	return t_open_at(f, NULL);
@@ -68,15 +81,15 @@ uint64_t t_features;
 
 int t_open_at(struct t_file *f, const char *at)
 {
-	struct dat_adapter adapter = { .size = sizeof(adapter) };
 	struct dat_ia_open open_arg = { .size = sizeof(open_arg) };
+	struct dat_adapter adapter;
 	int ret;
 
 	memset(f, 0, sizeof(*f));
 	f->fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
 	if (f->fd < 0)
 		return -errno;
-	ret = t_ioctl(f->fd, DAT_IOC_ADAPTER, &adapter);
+	ret = t_adapter(f->fd, &adapter);
 	if (ret)
 		return ret;
 	snprintf((char *)open_arg.name, sizeof(open_arg.name), "%.32s%s%s", (char *)adapter.name,

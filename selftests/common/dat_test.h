@@ -120,6 +120,12 @@ pid_t t_stop_and_continue(void);
 /* Features with which t_open() and t_open_at() open an adapter; 0 at first. */
 extern uint64_t t_features;
 
+/*
+ * Find the adapter of the tests: the one that DAT_ADAPTER in the environment names, or the first.
+ * Returns -ENOENT if the driver does not list it.
+ */
+int t_adapter(int fd, struct dat_adapter *a);
+
 int t_open(struct t_file *f);
 /* Like t_open(), but @at is an address, and the name of the IA ends in "@" and @at. */
 int t_open_at(struct t_file *f, const char *at);
@@ -199,7 +205,8 @@ int t_end(struct t_evd *evd, unsigned int count[16]);
 
 /*
  * A child process in a network namespace of its own.  The namespace has a macvlan interface on the
- * interface of the RDMA device.
+ * interface of the RDMA device.  If the adapter is that within the host, the namespace has no
+ * interface but its own loopback, which is down.
  */
 struct t_container {
 	pid_t	pid;

@@ -46,16 +46,17 @@ static inline int rdma_sum(const char *at, int len, const char *what)
 static inline int rdma_read_counts(int fd, const char *what)
 {
 	static char buf[1 << 16];
+	int sum = -1, devices = 0, n;
 	struct nlmsghdr *h;
-	int sum = -1, n;
 	ssize_t len;
 
 	while ((len = recv(fd, buf, sizeof(buf), 0)) > 0) {
 		for (h = (void *)buf; NLMSG_OK(h, len); h = NLMSG_NEXT(h, len)) {
 			if (h->nlmsg_type == NLMSG_DONE)
-				return sum;
+				return devices ? sum : 0;
 			if (h->nlmsg_type == NLMSG_ERROR)
 				return -1;
+			devices++;
 			n = rdma_sum(NLMSG_DATA(h), NLMSG_PAYLOAD(h, 0), what);
 			if (n >= 0)
 				sum = n + (sum < 0 ? 0 : sum);
@@ -65,8 +66,8 @@ static inline int rdma_read_counts(int fd, const char *what)
 }
 
 /*
- * Returns the number of objects of the kind @what, such as "qp", of all RDMA devices, or -1 if
- * there is no device or no object of that kind is known.
+ * Returns the number of objects of the kind @what, such as "qp", of all RDMA devices: 0 if there is
+ * no device, or -1 if no object of that kind is known.
  */
 static inline int rdma_count(const char *what)
 {

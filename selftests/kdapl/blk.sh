@@ -128,10 +128,18 @@ rounds() {
 	load && return $rc
 }
 
-# Soft iWARP does not count its packets, but TCP does.
+# Soft iWARP does not count its packets, but TCP does.  Within the host there are no packets, and the
+# driver counts the requests.
 sent_packets() {
-	cat "/sys/class/infiniband/$adapter/ports/1/hw_counters/sent_pkts" 2>/dev/null ||
+	local port=/sys/class/infiniband/$adapter/ports/1
+	if [ -e "$port/hw_counters/sent_pkts" ]; then
+		cat "$port/hw_counters/sent_pkts"
+	elif [ -e "$port" ]; then
 		awk '/^Tcp: [0-9]/ { print $12 }' /proc/net/snmp
+	else
+		"$LD_LIBRARY_PATH/dat-info" --prometheus - "$adapter" |
+			sed -n 's/^dat_adapter_requests_total{.*} //p'
+	fi
 }
 
 # The probe of an idle client must complete and must not end the connection.

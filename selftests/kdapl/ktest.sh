@@ -8,7 +8,7 @@ set -u
 # shellcheck source=selftests/kdapl/ktest_lib.sh
 . "$(dirname "$0")/ktest_lib.sh"
 removals=${KTEST_REMOVALS:-3}
-netdev=$(cat "/sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0")
+netdev=$(cat "/sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0" 2>/dev/null)
 
 # Remove the device while objects of the device exist, and add it again.
 removed() { # TEST
@@ -44,10 +44,18 @@ n=$(grep -cE '^(not )?ok' <<<"$log")
 echo "${log/1..$n/1..$((n + 3))}"
 ! grep -q '^not ok' <<<"$log" && grep -q '^ok' <<<"$log" || failed=1
 
-removed 1
-result "objects are freed when their device is gone"
-removed_often 2
-result "a device goes under traffic: all of it completes, and is freed"
-removed_often 3
-result "a device goes beside a close, under traffic"
+# without_device COMMAND NAME: run a test in which the device goes.  The adapter within the host stays.
+without_device() {
+	if [ ! -e "/sys/class/infiniband/$dev" ]; then
+		n=$((n + 1))
+		echo "ok $n $2 # SKIP $dev is no device that could be removed"
+		return
+	fi
+	$1
+	result "$2"
+}
+
+without_device "removed 1" "objects are freed when their device is gone"
+without_device "removed_often 2" "a device goes under traffic: all of it completes, and is freed"
+without_device "removed_often 3" "a device goes beside a close, under traffic"
 exit $failed

@@ -12,10 +12,11 @@ if [ ! -r "$module" ]; then
 	exit 4
 fi
 n=0 failed=0 marks=0
-# The adapter of the virtual machine, never one of the host.
+# The adapter that DAT_ADAPTER names, or that of the virtual machine, never one of the host.
 dev=rxe0
-# shellcheck disable=SC2034 # used by the including scripts
 [ -e /sys/class/infiniband/rxe0 ] || dev=siw0
+# shellcheck disable=SC2034 # used by the including scripts
+dev=${DAT_ADAPTER:-$dev}
 
 # Write a mark to the kernel's log.  since_mark prints the log after the mark, without the times.
 mark() {

@@ -282,19 +282,16 @@ TEST_F(args, more_memory_than_may_be_pinned)
 TEST_F(args, more_open_files_than_a_process_may_have)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-	DAT_PROVIDER_INFO info = {}, *list = &info;
 	struct rlimit before, none;
 	DAT_IA_HANDLE ia;
-	DAT_COUNT n;
 	int fd;
 
-	dat_registry_list_providers(1, &n, &list);
 	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &before));
 	none = before;
 	none.rlim_cur = 0;
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
 	EXPECT_EQ(RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE),
-		  dat_ia_open(info.ia_name, 8, &async, &ia));
+		  dat_ia_open(self->p.attr.adapter_name, 8, &async, &ia));
 	EXPECT_EQ(RC(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE),
 		  dat_linux_evd_fd(self->p.evd[0], &fd));
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &before));

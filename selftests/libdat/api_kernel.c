@@ -52,13 +52,12 @@ static int module_open(void)
 
 static int module_load(void)
 {
-	const char *type = adapter_type();
 	int fd = module_open(), ret;
-	char args[40];
+	char args[100];
 
 	if (fd < 0)
 		return -errno;
-	snprintf(args, sizeof(args), "device=%s0", type ?: "rxe");
+	snprintf(args, sizeof(args), "device=%s", a_adapter());
 	ret = syscall(SYS_finit_module, fd, args, 0) ? -errno : 0;
 	close(fd);
 	return ret;

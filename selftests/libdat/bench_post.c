@@ -141,15 +141,8 @@ static int d_poll_send(struct side *s, int n)
 
 static DAT_RETURN d_ia(struct a_pair *p, DAT_BOOLEAN threads)
 {
-	DAT_PROVIDER_INFO info[8] = {}, *list[8];
-	DAT_COUNT n = 0;
-	int i;
-
-	for (i = 0; i < 8; i++)
-		list[i] = &info[i];
-	dat_registry_list_providers(8, &n, list);
 	p->async = DAT_HANDLE_NULL;
-	return dat_ia_openv(info[0].ia_name, 8, &p->async, &p->ia, DAT_VERSION_MAJOR,
+	return dat_ia_openv(a_adapter(), 8, &p->async, &p->ia, DAT_VERSION_MAJOR,
 			    DAT_VERSION_MINOR, threads);
 }
 

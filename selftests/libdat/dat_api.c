@@ -2,6 +2,7 @@
 // Copyright (c) The dat authors
 #define _GNU_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,18 +10,25 @@
 #include "dat_api.h"
 #include "clock.h"
 
-DAT_RETURN a_ia(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async)
+char *a_adapter(void)
 {
-	DAT_PROVIDER_INFO info[8] = {};
+	static DAT_PROVIDER_INFO info[8];
 	DAT_PROVIDER_INFO *list[8];
 	DAT_COUNT n = 0;
 	int i;
 
+	if (getenv("DAT_ADAPTER"))
+		return getenv("DAT_ADAPTER");
 	for (i = 0; i < 8; i++)
 		list[i] = &info[i];
 	dat_registry_list_providers(8, &n, list);
+	return info[0].ia_name;
+}
+
+DAT_RETURN a_ia(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async)
+{
 	*async = DAT_HANDLE_NULL;
-	return dat_ia_open(info[0].ia_name, 8, async, ia);
+	return dat_ia_open(a_adapter(), 8, async, ia);
 }
 
 DAT_RETURN a_mem(struct a_pair *p, size_t size, DAT_MEM_PRIV_FLAGS priv, struct a_mem *m)

@@ -165,13 +165,26 @@ static int read_to(struct dat_adapter *a, int fd, const char *name)
 	return ret;
 }
 
+/* Read the next adapter that is an RDMA device.  The adapter within the host has no such directory. */
+static int read_device(struct dat_adapter *a, int fd)
+{
+	char path[128];
+	int ret;
+
+	do {
+		ret = t_ioctl(fd, DAT_IOC_ADAPTER, a);
+		snprintf(path, sizeof(path), "/sys/class/infiniband/%.72s", (char *)a->name);
+	} while (!ret && access(path, F_OK));
+	return ret;
+}
+
 TEST_F_TIMEOUT(list, goes_on_behind_an_adapter_that_is_gone, 60)
 {
 	ASSERT_EQ(0, read_to(&self->a, self->fd, self->first));
 	ASSERT_EQ(0, adapter_remove(self->type, 1));
 	ASSERT_EQ(0, t_ioctl(self->fd, DAT_IOC_ADAPTER, &self->a));
 	EXPECT_STREQ(self->second, (char *)self->a.name);
-	EXPECT_EQ(-ENOENT, t_ioctl(self->fd, DAT_IOC_ADAPTER, &self->a));
+	EXPECT_EQ(-ENOENT, read_device(&self->a, self->fd));
 }
 
 TEST_F_TIMEOUT(list, has_an_adapter_that_came_meanwhile_at_its_end, 60)

@@ -353,13 +353,13 @@ TEST_F(length, an_async_evd_that_nobody_heard_of_is_not_there)
 /* IA_OPEN fails if the kernel cannot write the result.  The caller can then open again. */
 TEST(an_IA_OPEN_whose_answer_is_lost_did_not_happen)
 {
-	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct dat_adapter adapter;
 	struct dat_ia_open arg = { .size = sizeof(arg) };
 	struct dat_ia_open *ro = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int fd = open("/dev/dat", O_RDWR);
 
-	ASSERT_EQ(0, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
+	ASSERT_EQ(0, t_adapter(fd, &adapter));
 	memcpy(arg.name, adapter.name, sizeof(arg.name));
 	*ro = arg;
 	ASSERT_EQ(0, mprotect(ro, PAGE, PROT_READ));

@@ -98,10 +98,10 @@ FIXTURE(unbound) {
 
 FIXTURE_SETUP(unbound)
 {
-	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct dat_adapter adapter;
 
 	self->fd = open("/dev/dat", O_RDWR);
-	ASSERT_EQ(0, t_ioctl(self->fd, DAT_IOC_ADAPTER, &adapter));
+	ASSERT_EQ(0, t_adapter(self->fd, &adapter));
 	self->arg.size = sizeof(self->arg);
 	memcpy(self->arg.name, adapter.name, sizeof(self->arg.name));
 }

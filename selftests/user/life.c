@@ -341,7 +341,7 @@ static int open_once(const void *name)
 TEST_F_TIMEOUT(life, signals_do_not_end_an_IA_OPEN, 120)
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
-	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct dat_adapter adapter;
 	struct itimerval timer = {};
 	double begun;
 	long page = 4096;
@@ -352,7 +352,7 @@ TEST_F_TIMEOUT(life, signals_do_not_end_an_IA_OPEN, 120)
 	ASSERT_NE(MAP_FAILED, p);
 	for (i = 0; i < VMAS; i++)
 		ASSERT_EQ(0, mprotect(p + 2 * i * page, page, PROT_NONE));
-	ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_ADAPTER, &adapter));
+	ASSERT_EQ(0, t_adapter(self->p.f.fd, &adapter));
 	begun = now_s();
 	ASSERT_EQ(0, open_once(adapter.name));
 	/*

@@ -22,11 +22,11 @@
 
 static int open_with_queues(uint32_t queues)
 {
-	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct dat_adapter adapter;
 	struct dat_ia_open arg = { .size = sizeof(arg), .max_queues = queues };
 	int fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
 
-	if (fd < 0 || t_ioctl(fd, DAT_IOC_ADAPTER, &adapter))
+	if (fd < 0 || t_adapter(fd, &adapter))
 		return -1;
 	memcpy(arg.name, adapter.name, sizeof(arg.name));
 	return t_ioctl(fd, DAT_IOC_IA_OPEN, &arg) ? -1 : fd;

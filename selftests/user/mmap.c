@@ -70,12 +70,12 @@ TEST_F(mmap, nothing_is_executable)
 TEST_F(mmap, a_file_that_is_open_for_reading_maps_status_alone)
 {
 	struct dat_evd_create evd = { .size = sizeof(evd), .streams = DAT_STREAM_DTO, .qlen = 4 };
-	struct dat_adapter adapter = { .size = sizeof(adapter) };
+	struct dat_adapter adapter;
 	struct dat_ia_open ia = { .size = sizeof(ia) };
 	int fd = open("/dev/dat", O_RDONLY | O_CLOEXEC);
 
 	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
+	ASSERT_EQ(0, t_adapter(fd, &adapter));
 	memcpy(ia.name, adapter.name, sizeof(ia.name));
 	ASSERT_EQ(0, t_ioctl(fd, DAT_IOC_IA_OPEN, &ia));
 	ASSERT_EQ(0, t_ioctl(fd, DAT_IOC_EVD_CREATE, &evd));

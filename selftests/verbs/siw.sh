@@ -36,4 +36,4 @@ sleep 1
 # RSM gives siw0 a controller number of its own, so look up the name of the controller.
 RSM_CTLR=$("$dir/../ulib/rsm-nodes" status | grep -o 'rdma[0-9]*' | head -n 1)
 export RSM_CTLR
-"$dir/${1:-order}"
+DAT_ADAPTER=siw0 "$dir/${1:-order}"

@@ -28,9 +28,9 @@ skip() {
 
 echo "TAP version 13"
 [ -r "$module" ] || skip "no dat_blk.ko for this kernel (make ktest; it wants CONFIG_BLOCK)"
-host=$(ip -4 -o addr show dev v0 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
-[ -n "$host" ] || skip "no soft-RoCE device on v0"
-adapter=$(rdma link | awk '/netdev v0/ { sub("/.*", "", $2); print $2 }')
+# shellcheck source=selftests/common/host.sh
+. "$here/host.sh"
+find_host "$LD_LIBRARY_PATH"
 tmp=$(mktemp -d) || exit 1
 mkdir "$tmp/mnt"
 
