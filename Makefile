@@ -46,7 +46,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) --no-print-directory -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-race results mutants build-matrix check-nodes check-hosts bench docs demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-lo check-race results mutants build-matrix check-nodes check-hosts bench docs demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -145,6 +145,9 @@ check-debug:
 check-siw:
 	$(DAT_TOP)/scripts/run-tests --siw debug-6.12
 
+check-lo:
+	$(DAT_TOP)/scripts/run-tests --lo stock$(SUFFIX)
+
 check-race:
 	$(DAT_TOP)/scripts/run-tests race-6.12
 
@@ -213,6 +216,7 @@ help:
 	@echo 'check-debug      the tests in a VM with KASAN, lockdep, kmemleak, ...'
 	@echo '                 (both: KERNEL=6.12; check also: KERNEL=newest)'
 	@echo 'check-siw        the tests over soft iWARP, on the debug kernel of 6.12'
+	@echo 'check-lo         the tests over lo0, in a VM without an RDMA device (KERNEL=6.12)'
 	@echo 'check-race       the tests of concurrency in a VM with KCSAN, which reports data races'
 	@echo 'results          build/results.md: kernel, device and counts of the last runs of these tests'
 	@echo 'mutants          whether the tests find planted faults; takes hours (MUTANTS="--count 10")'
