@@ -44,6 +44,8 @@
  *   psp->lock             mutex; EVD of a listener
  *   request lock          ops->request_lock(), or the transport's lock of a connection; held around
  *                         event handlers of the transport, which never take ia->sem
+ *   lane->lock            BH spinlock of the lo transport; requests that are carried out; a thread
+ *                         never holds two of them
  *   cq->lock              BH spinlock; polls of a CQ; a thread never holds two of them
  *   ep->lock              BH spinlock; a thread never holds two of them
  *   evd->lock             BH spinlock; a thread never holds two of them
@@ -65,6 +67,8 @@
  *   locked_users.xa_lock  spinlock; device queues that users are charged for
  *   other xa_locks        spinlocks of ia->objs, dat_file->bells and kdat_ias
  *   verbs_evd->lock       spinlock of the verbs transport; CQs of an EVD
+ *   lo_slot.lock          spinlock of the lo transport, softirqs disabled; copies of a CPU
+ *   lo_keys.xa_lock       spinlock of the lo transport; table of keys
  *   upcall_cpu.lock       spinlock of the kernel face; queued runners of a CPU
  *   listen_watch.lock     mutex of the verbs transport; listeners of an adapter; only watches_lock
  *                         is taken under it
