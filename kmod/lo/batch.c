@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * What requests do.  A slice of a lane carries out a batch of requests, and then reports them:
- * first the receives, then the requests.  The memory of a message is copied without any ep->lock.  Only
- * the reports take the ep->lock of one end, and after that of the other.
+ * What requests do.  A slice of a lane carries out a batch of requests, and then reports them: the
+ * receives, then the requests.  The memory of a message is copied without any ep->lock.  Only the
+ * reports take the ep->lock of one end, and after that of the other.
  */
 #include <rdma/ib_verbs.h>
 

@@ -17,17 +17,18 @@
  *	a thread that posts			a thread that carries out
  *	-------------------			-------------------------
  *	append the request
- *	lane->want = true		(A)
- *	full barrier			(B)	lane->want = false
- *	trylock fails: return			full barrier			(C)
- *						look for requests, carry out a slice
+ *	lane->want = 1			(A)
+ *	full barrier			(B)	exchange lane->want with 0	(C)
+ *	trylock fails: return			look for requests, carry out a slice
+ *						more left? exchange with 1	(D)
  *						unlock
  *						full barrier			(B)
  *						lane->want? then begin again
  *
- * (A) is a release: who sees the mark sees the request.  (C): either the request is found, or the
- * mark was set after it was cleared.  (B): either the trylock finds the lock free, or the mark is
- * seen after the unlock.
+ * (A) is a release, and (C) an acquire: a thread that clears the mark sees the request.  (C) and
+ * (D) must be exchanges: a store of 0 need not see the mark that it overwrites, and a store of 1
+ * would hide the release of another thread from (C).  (B): either the trylock finds the lock free,
+ * or the mark is seen after the unlock.
  *
  * A lane is locked for a slice only, with softirqs disabled: LO_SLICE bytes or LO_BATCH requests.
  * lane->done keeps the position in a long message, so another thread can continue, even if the
@@ -75,7 +76,7 @@ void lo_lanes_exit(void)
  */
 void lo_lane_wake(struct lo_lane *l, bool runner)
 {
-	smp_store_release(&l->want, true);			/* (A) */
+	smp_store_release(&l->want, 1);				/* (A) */
 	if (!runner)
 		tasklet_schedule(&l->task);
 }
@@ -97,10 +98,9 @@ static bool lane_carry(struct lo_lane *l, u32 slices, bool soft)
 			return true;
 		if (!spin_trylock(&l->lock))
 			return false;
-		WRITE_ONCE(l->want, false);
-		smp_mb();					/* (C) */
+		xchg(&l->want, 0);				/* (C) */
 		if (!l->closed && lo_slice(l, soft, &n))
-			WRITE_ONCE(l->want, true);
+			xchg(&l->want, 1);			/* (D) */
 		spin_unlock(&l->lock);
 	}
 }
@@ -231,10 +231,9 @@ void lo_look(struct dat_cq *cq)
 	if (!l->closed) {
 		if (ring_has_more(l))
 			lane_pull(l);
-		WRITE_ONCE(l->want, false);
-		smp_mb();					/* (C) */
+		xchg(&l->want, 0);				/* (C) */
 		if (lo_slice(l, false, &n))
-			WRITE_ONCE(l->want, true);
+			xchg(&l->want, 1);			/* (D) */
 	}
 	spin_unlock(&l->lock);
 	smp_mb();						/* (B) */

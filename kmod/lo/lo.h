@@ -204,7 +204,7 @@ struct lo_lane {
 	struct lo_cq		requests;
 	struct lo_link		*link;
 	spinlock_t		lock;		/* lock of the lane, see above */
-	bool			want;
+	u32			want;
 	u32			taken;
 	struct list_head	stalled;
 	struct tasklet_struct	task;
