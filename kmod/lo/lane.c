@@ -154,7 +154,7 @@ void lo_run(struct dat_ep *ep)
 	rcu_read_lock();
 	conn = READ_ONCE(ep->conn);
 	if (conn)
-		link = READ_ONCE(to_lo_conn(conn)->link);
+		link = smp_load_acquire(&to_lo_conn(conn)->link);	/* see link_join() */
 	if (!link) {
 		rcu_read_unlock();
 		return;
