@@ -200,6 +200,20 @@ inline exchange_relaxed(l, v, old)
 	}
 }
 
+/* An exchange that acquires and releases. */
+inline exchange(l, v, old)
+{
+	d_step {
+		SPACE(l);
+		m_thread = me; m_loc = l;
+		ahead = newest[l] - VIEW(l);
+		c_code { mem_load(1); };
+		old = m_val;
+		m_val = v;
+		c_code { mem_store(1); }
+	}
+}
+
 inline full_barrier()
 {
 	d_step { m_thread = me; c_code { mem_barrier(); } }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (c) The dat authors
 #
-# Check the models of the ring protocol and of busy polling, and that they find the errors of
-# models with a step left out.
+# Check the models of the ring protocol, of busy polling and of the transport lo, and that they find
+# the errors of models with a step left out.
 #
 #   run.sh [-j jobs] [-l] [-k dir]
 #
@@ -148,6 +148,53 @@ plan() {
 	needs rsm   poller-B	-DPOSTS=3 -DWATCH -DNO_B
 	needs rsm   poller-E	-DPOSTS=3 -DWATCH -DNO_E
 	needs rsm   last-look	-DPOSTS=3 -DWATCH -DNO_LAST
+	holds lane  kick
+	holds lane  kick-few	-DMSGS=3 -DRECVS=2 -DFED
+	holds lane  kernel	-DKERNEL
+	holds lane  parts	-DPARTS=2
+	holds lane  close	-DCLOSE -DMSGS=1
+	holds lane  close-2	-DCLOSE -DFED
+	holds lane  polls	-DPOLLS=1
+	holds lane  timer	-DPOLLS=1 -DTIMER -DFED
+	holds lane  srq		-DSRQ -DMSGS=1
+	holds lane  srq-parts	-DSRQ -DMSGS=1 -DPARTS=2
+	holds lane  srq-close	-DSRQ -DMSGS=1 -DCLOSE -DRECVS=1
+	holds lane  weak	-DWEAK
+	needs lane  A		-DWEAK -DNO_A
+	needs lane  B		-DWEAK -DNO_B_POST
+	needs lane  B-unlock	-DWEAK -DNO_B_UNLOCK
+	needs lane  C		-DWEAK -DNO_C
+	needs lane  D		-DWEAK -DNO_D
+	needs lane  mark	-DNO_MARK
+	needs lane  tasklet	-DKERNEL -DNO_TASKLET
+	needs lane  task-work	-DKERNEL -DNO_TASK_WORK
+	needs lane  run		-DNO_RUN
+	needs lane  run-work	-DNO_RUN_WORK
+	needs lane  arm-look	-DNO_ARM_LOOK
+	needs lane  clear-first	-DNO_CLEAR_FIRST
+	needs lane  recheck	-DNO_RECHECK
+	needs lane  more	-DMSGS=3 -DNO_MORE
+	needs lane  parts-more	-DPARTS=2 -DNO_MORE
+	needs lane  position	-DPARTS=2 -DNO_POSITION
+	needs lane  hungry	-DNO_HUNGRY
+	needs lane  hungry-lock	-DNO_HUNGRY_LOCK
+	needs lane  unstall	-DNO_UNSTALL
+	needs lane  unstall-run	-DNO_UNSTALL_RUN
+	needs lane  leave-order	-DPOLLS=1 -DFED -DNO_LEAVE_ORDER
+	needs lane  leave-work	-DPOLLS=1 -DFED -DNO_LEAVE_WORK
+	needs lane  work-pump	-DPOLLS=1 -DFED -DNO_WORK_PUMP
+	needs lane  look-wake	-DPOLLS=1 -DFED -DTIMER -DNO_LOOK_WAKE
+	needs lane  close-lock	-DCLOSE -DMSGS=1 -DNO_CLOSE_LOCK
+	needs lane  srq-give	-DSRQ -DMSGS=1 -DNO_GIVE
+	needs lane  srq-wake	-DSRQ -DMSGS=1 -DNO_GIVE_WAKE
+	needs lane  srq-back	-DSRQ -DMSGS=1 -DCLOSE -DRECVS=1 -DNO_GIVE_BACK
+	holds slot  keys
+	needs slot  A		-DNO_A
+	needs slot  B		-DNO_B
+	needs slot  C		-DNO_C
+	needs slot  again	-DNO_AGAIN
+	needs slot  wait	-DNO_WAIT
+	needs slot  sweep	-DNO_SWEEP
 	END
 	[ -n "$long" ] || return 0
 	cat <<-END
@@ -187,6 +234,13 @@ plan() {
 	holds busy  long-go	-DMADE=3 -DCPUS=2 -DKICK
 	holds busy  long-stop	-DOTHER
 	holds busy  long-wait	-DWAIT -DSECOND -DOTHER -DNO_TIMER -DMADE=3
+	holds lane  long-kick	-DMSGS=3
+	holds lane  long-close	-DCLOSE
+	holds lane  long-polls	-DPOLLS=2
+	holds lane  long-timer	-DPOLLS=1 -DTIMER
+	holds lane  long-srq	-DSRQ
+	holds lane  long-weak	-DWEAK -DMSGS=3
+	holds slot  long-keys	-DCOPIERS=2 -DROUNDS=1
 	END
 }
 
