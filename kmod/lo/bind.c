@@ -15,38 +15,48 @@
 #include "lo/lo.h"
 
 /*
- * Returns true if no device could bind the part of kernel memory, because its offset in a page is
- * not that of its address.
+ * Returns true if the address of kernel memory, and that by which peers know it, are at different
+ * offsets of a page.  No device could bind such memory.
  */
-static bool part_has_hole(const struct dat_binding *b, const struct lo_mem *mem)
+static bool is_shifted(const struct dat_binding *b, const struct lo_mem *mem, u64 offset)
 {
-	u64 n;
 	u32 hint = 0;
+	u64 n;
 
-	return b->lmr->mem && (((uintptr_t)lo_mem_at(mem, b->addr - b->lmr->start, &hint, &n) ^
-				b->addr) & ~PAGE_MASK);
+	return !mem->mm && ((uintptr_t)lo_mem_at(mem, offset, &hint, &n) ^ b->addr) & ~PAGE_MASK;
 }
 
-int lo_bind_init(struct dat_binding *b)
+/* A binding of process memory has no use of the LMR yet, so the LMR may be freed meanwhile. */
+static int bind_mem(struct dat_binding *b, struct lo_mem *mem, u64 offset)
 {
-	struct lo_lmr *llmr = to_lo_lmr(b->lmr);
-	u64 offset = b->addr - b->lmr->start;
 	struct lo_mr *mr;
 
-	if (part_has_hole(b, llmr->mem))
+	if (is_shifted(b, mem, offset))
 		return -EINVAL;
 	mr = lo_mr_alloc();
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
-	if (llmr->mr)
-		offset += llmr->mr->offset;
-	lo_mr_set(mr, b->pz, llmr->mem, offset, b->addr, b->length, b->priv);
+	lo_mr_set(mr, b->pz, mem, offset, b->addr, b->length, b->priv);
 	mr->window = true;
 	to_lo_binding(b)->mr = mr;
 	b->by_request = true;
 	b->lkey = mr->next;
 	b->rkey = mr->next;
 	return 0;
+}
+
+int lo_bind_init(struct dat_binding *b)
+{
+	struct lo_mem *mem;
+	u64 offset;
+	int ret;
+
+	mem = lo_lmr_mem(b->lmr, &offset);
+	if (!mem)
+		return -ENOENT;
+	ret = bind_mem(b, mem, offset + (b->addr - b->lmr->start));
+	lo_mem_put(mem);
+	return ret;
 }
 
 void lo_bind_exit(struct dat_binding *b)

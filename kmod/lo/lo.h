@@ -112,6 +112,7 @@ struct lo_mr {
 
 struct lo_lmr {
 	struct dat_lmr		lmr;
+	/* Changed under lmr.lock, because threads may bind parts of the LMR meanwhile. */
 	struct lo_mr		*mr;	/* NULL: the key is 0, or there is no registration */
 	struct lo_mem		*mem;	/* memory of @mr, or of an LMR without a key; or NULL */
 };
@@ -347,6 +348,8 @@ int lo_lmr_map(struct dat_lmr *lmr, struct dat_kmem *mem, u32 max_pages, u64 sta
 void lo_lmr_build(struct dat_lmr *lmr, u8 op, union dat_send_wr *out);
 void lo_lmr_exit(struct dat_lmr *lmr);
 
+struct lo_mem *lo_lmr_mem(struct dat_lmr *lmr, u64 *offset);
+void lo_mem_put(struct lo_mem *mem);
 struct lo_mr *lo_mr_alloc(void);
 void lo_mr_set(struct lo_mr *mr, const struct dat_pz *pz, struct lo_mem *mem, u64 offset,
 	       u64 start, u64 length, u32 priv);

@@ -134,7 +134,7 @@ static void mem_get(struct lo_mem *mem)
 }
 
 /* Drops a reference, after lo_mr_kill() for all keys of the owner; @mem may be NULL.  May sleep. */
-static void mem_put(struct lo_mem *mem)
+void lo_mem_put(struct lo_mem *mem)
 {
 	if (!mem || !refcount_dec_and_test(&mem->ref))
 		return;
@@ -232,7 +232,7 @@ static struct lo_mem *mem_pin(u64 start, u64 length, bool write)
 		ret = mem_pin_pages(&mem, at, npages);
 	if (!ret)
 		return mem;
-	mem_put(mem);
+	lo_mem_put(mem);
 	return ERR_PTR(ret);
 }
 
@@ -350,7 +350,7 @@ void lo_mr_free(struct lo_mr *mr)
 		return;
 	lo_mr_kill(mr, mr->next);
 	xa_erase(&lo_keys, mr->index);
-	mem_put(mr->mem);
+	lo_mem_put(mr->mem);
 	kfree_rcu(mr, rcu);
 }
 
@@ -458,14 +458,38 @@ int lo_lmr_kernel(struct dat_lmr *lmr)
 	return ret;
 }
 
+/*
+ * Returns the memory of an LMR, with a reference, and sets *@offset to the offset of the first byte
+ * of the LMR.  Returns NULL if the LMR is shut down, perhaps by another thread at this moment.
+ */
+struct lo_mem *lo_lmr_mem(struct dat_lmr *lmr, u64 *offset)
+{
+	struct lo_lmr *llmr = to_lo_lmr(lmr);
+	struct lo_mem *mem;
+
+	spin_lock_bh(&lmr->lock);
+	mem = llmr->mem;
+	if (mem)
+		mem_get(mem);
+	*offset = llmr->mr ? llmr->mr->offset : 0;
+	spin_unlock_bh(&lmr->lock);
+	return mem;
+}
+
 void lo_lmr_exit(struct dat_lmr *lmr)
 {
 	struct lo_lmr *llmr = to_lo_lmr(lmr);
+	struct lo_mem *mem;
+	struct lo_mr *mr;
 
-	lo_mr_free(llmr->mr);
-	llmr->mr = NULL;
-	mem_put(llmr->mem);
+	spin_lock_bh(&lmr->lock);
+	mem = llmr->mem;
+	mr = llmr->mr;
 	llmr->mem = NULL;
+	llmr->mr = NULL;
+	spin_unlock_bh(&lmr->lock);
+	lo_mr_free(mr);
+	lo_mem_put(mem);
 }
 
 int lo_lmr_empty(struct dat_lmr *lmr, u32 max_pages)
