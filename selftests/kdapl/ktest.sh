@@ -11,6 +11,7 @@ removals=${KTEST_REMOVALS:-3}
 netdev=$(cat "/sys/class/infiniband/$dev/ports/1/gid_attrs/ndevs/0" 2>/dev/null)
 
 # Remove the device while objects of the device exist, and add it again.
+# shellcheck disable=SC2317 # without_device calls it
 removed() { # TEST
 	local pid i ready=N ok=0
 	mark "removed $1"
@@ -19,16 +20,17 @@ removed() { # TEST
 	for ((i = 0; i < 300; i++)); do
 		read -r ready 2>/dev/null </sys/module/dat_ktest/parameters/ready
 		[ "$ready" != Y ] || break
-		kill -0 $pid 2>/dev/null || break
+		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.2
 	done
 	rdma link delete "$dev"
-	wait $pid || ok=1
+	wait "$pid" || ok=1
 	rmmod dat_ktest || ok=1
 	rdma link add "$dev" type "${dev%0}" netdev "$netdev" || ok=1
-	return $ok
+	return "$ok"
 }
 
+# shellcheck disable=SC2317 # without_device calls it
 removed_often() {
 	local i
 	for ((i = 0; i < removals; i++)); do

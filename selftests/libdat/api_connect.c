@@ -189,6 +189,8 @@ TEST_F(connect, a_loopback_address_is_refused_with_the_address_to_use)
 	char own[INET6_ADDRSTRLEN];
 	const char *text;
 
+	if (!strcmp(a_adapter(), "lo0"))
+		SKIP(return, "lo0 serves loopback addresses");
 	inet_pton(AF_INET, "127.0.1.1", &loopback.sin_addr);
 	inet_ntop(AF_INET, &((struct sockaddr_in *)p->attr.ia_address_ptr)->sin_addr, own,
 		  sizeof(own));
