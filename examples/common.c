@@ -162,15 +162,21 @@ void parse_options(int argc, char **argv, const char *usage, const char *number_
 	}
 }
 
-/* Returns the first adapter of the driver's list.  No configuration file is needed. */
+/*
+ * Returns the adapter that DAT_ADAPTER in the environment names, or the first adapter of the
+ * driver's list.  No configuration file is needed.
+ */
 static char *first_adapter(void)
 {
 	static DAT_PROVIDER_INFO info[MAX_ADAPTERS];
 	DAT_PROVIDER_INFO *list[MAX_ADAPTERS];
 	DAT_COUNT n = 0;
+	char *name = getenv("DAT_ADAPTER");
 	DAT_RETURN rc;
 	int i;
 
+	if (name && *name)
+		return name;
 	for (i = 0; i < MAX_ADAPTERS; i++)
 		list[i] = &info[i];
 	rc = dat_registry_list_providers(MAX_ADAPTERS, &n, list);
@@ -179,7 +185,7 @@ static char *first_adapter(void)
 		die("cannot list the adapters: %s", rc_name(rc));
 	/* Without adapters, use this name: dat_ia_open() then reports what is wrong. */
 	if (!n)
-		snprintf(info[0].ia_name, sizeof(info[0].ia_name), "rxe0");
+		snprintf(info[0].ia_name, sizeof(info[0].ia_name), "lo0");
 	return info[0].ia_name;
 }
 

@@ -96,11 +96,14 @@ def adapters():
 
 
 class IA(_Object):
-    """An open adapter; without a name, the first.  async_evd gets errors of no single operation."""
+    """An open adapter.  async_evd gets errors of no single operation.
+
+    Without a name, it is the adapter that DAT_ADAPTER in the environment names, or the first.
+    """
 
     def __init__(self, name=None, async_qlen=16):
         # Without an adapter, dat_ia_openv() says what is wrong.
-        name = name or next(iter(adapters()), "rxe0")
+        name = name or os.environ.get("DAT_ADAPTER") or next(iter(adapters()), "lo0")
         self.name, self.ia, self._objects, self._lock = name, self, {}, threading.RLock()
         evd, handle = c_void_p(), c_void_p()
         lib.dat_ia_openv(name.encode(), async_qlen, byref(evd), byref(handle), _c.VERSION_MAJOR,
