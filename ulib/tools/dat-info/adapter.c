@@ -11,6 +11,11 @@
 #include "../common/tool.h"
 #include "info.h"
 
+int adapter_is_local(const struct adapter *a)
+{
+	return !a->err && a->query.flags & DAT_IA_FLAG_LOCAL;
+}
+
 /*
  * Returns whether @addr is an address of this host.  A RoCE port without an IP address has an
  * address that is derived from the MAC, and that reaches no peer.
@@ -58,7 +63,8 @@ void adapter_query(struct adapter *a)
 	a->err = -query(fd, a);
 	if (!a->err && a->query.addr_len)
 		text_address(a->query.addr, a->addr);
-	if (!is_local(a->addr))
+	/* The loopback address of a local adapter works even if no interface has it. */
+	if (!adapter_is_local(a) && !is_local(a->addr))
 		a->addr[0] = '\0';
 	close(fd);
 }
@@ -175,6 +181,8 @@ static const char *transport(const struct dat_ia_query *q)
 {
 	char layer[32];
 
+	if (q->flags & DAT_IA_FLAG_LOCAL)
+		return "local";
 	if (q->flags & DAT_IA_FLAG_IWARP)
 		return "iWARP";
 	text_read(layer, sizeof(layer), "/sys/class/infiniband/%s/ports/%u/link_layer",
@@ -196,6 +204,10 @@ void adapter_text(const struct adapter *a)
 	for (i = 1; i < list.n; i++)
 		printf("            %s\n", list.text[i]);
 	free(list.text);
+	if (adapter_is_local(a)) {
+		printf("  device    none: it reaches the programs of this host alone\n");
+		return;
+	}
 	text_print(stdout, "  device    %s port %u\n", q->device, q->port);
 	printf("  vendor    %#x, part %#x, hardware %#x\n", q->vendor_id, q->vendor_part_id,
 	       q->hw_ver);

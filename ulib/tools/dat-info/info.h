@@ -78,6 +78,8 @@ int adapter_is(const char *adapter, const char *name);
 struct adapter *adapter_find(struct adapter *list, int n, const char *name);
 /* Open and query the adapter @a->name.  Sets all other fields except @active. */
 void adapter_query(struct adapter *a);
+/* Returns whether the adapter is no RDMA device, and reaches the programs of this host alone. */
+int adapter_is_local(const struct adapter *a);
 /* Returns "active", "down", "no-address" or an error message. */
 const char *adapter_state(const struct adapter *a);
 void adapter_text(const struct adapter *a);

@@ -114,11 +114,13 @@ void check_loop(const struct adapter *a)
 {
 	char output[1024];
 	int ret = child_run(loop, a->name, LOOP_SECONDS, output, sizeof(output));
+	const char *also = adapter_is_local(a) ? "" :
+			   ", and whether a firewall drops UDP port 4791";
 
 	if (!ret)
 		check_report(CHECK_OK, "loopback", "%s: a message to itself arrived", a->name);
 	else
 		check_report(CHECK_FAIL, "loopback",
-			     "no message to itself: %s -> see what the kernel says (dmesg), and whether a firewall drops UDP port 4791",
-			     output);
+			     "no message to itself: %s -> see what the kernel says (dmesg)%s",
+			     output, also);
 }

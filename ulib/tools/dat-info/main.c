@@ -121,8 +121,11 @@ static void row_fill(struct row *row, const struct entry *e)
 		return;
 	}
 	snprintf(row->cell[2], size, "%s", a->addr[0] ? a->addr : "-");
-	snprintf(row->cell[3], size, "%s/%u vendor %#x", a->query.device, a->query.port,
-		 a->query.vendor_id);
+	if (adapter_is_local(a))
+		strcpy(row->cell[3], "within this host");
+	else
+		snprintf(row->cell[3], size, "%s/%u vendor %#x", a->query.device, a->query.port,
+			 a->query.vendor_id);
 	row_limits(a, row->cell[4], size);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Copyright (c) The dat authors
 /*
- * Checks of the ports of all RDMA devices.  If dat cannot use a port, the check reports the reason.
+ * Checks of the ports of all RDMA devices, and of the adapter within the host.  If dat cannot use a
+ * port, the check reports the reason.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -226,11 +227,29 @@ static void check_port(const struct ports *all, const struct port *p)
 	}
 }
 
+/*
+ * Check the adapter within the host.  Without a device it is no problem that there is none, since
+ * programs of this host can be reached.  Returns the adapter, or NULL.
+ */
+static const struct adapter *check_local(struct adapter *list, int n, int devices)
+{
+	int i;
+
+	for (i = 0; i < n && !adapter_is_local(&list[i]); i++)
+		;
+	if (i == n)
+		return NULL;
+	check_report(CHECK_OK, "port", "%s reaches the programs of this host%s", list[i].name,
+		     devices ? "" : "; without an RDMA device, no other host can be reached");
+	return &list[i];
+}
+
 void check_ports(int usable)
 {
 	struct ports all = { .n = 0 };
 	struct adapter *list = NULL;
 	int n = usable ? adapter_list(&list) : 0;
+	const struct adapter *local;
 	size_t i;
 
 	find_ports(&all);
@@ -238,7 +257,8 @@ void check_ports(int usable)
 		ask(&all.port[i], list, n);
 		all.working += (size_t)is_working(&all.port[i]);
 	}
-	if (!all.n)
+	local = check_local(list, n, all.n > 0);
+	if (!all.n && !local)
 		check_report(CHECK_FAIL, "port",
 			     "there is no RDMA device -> load the driver of the card; for soft-RoCE, as root: modprobe rdma_rxe; rdma link add rxe0 type rxe netdev INTERFACE");
 	for (i = 0; i < all.n; i++)
@@ -246,6 +266,8 @@ void check_ports(int usable)
 	for (i = 0; i < all.n; i++)
 		if (is_working(&all.port[i]))
 			check_loop(&all.port[i].adapter);
+	if (local)
+		check_loop(local);
 	free(list);
 	free(all.port);
 }
