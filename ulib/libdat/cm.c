@@ -96,11 +96,11 @@ static void explain_loopback(const struct udat_ep *ep)
 		return;
 	addr_text(ep->target, target, sizeof(target));
 	if (du_file_ioctl(&ep->obj.ia->file, DAT_IOC_IA_QUERY, &info) || !info.addr_len)
-		du_log(DU_LOG_ERROR, "%s is a loopback address, and adapters do not serve loopback addresses: '%s' has no address to connect to, see 'dat-info --check'",
+		du_log(DU_LOG_ERROR, "%s is a loopback address, which '%s' does not serve: open 'lo0', the adapter within the host, if the driver has it",
 		       target, ep->obj.ia->name);
 	else
-		du_log(DU_LOG_ERROR, "%s is a loopback address, and adapters do not serve loopback addresses: connect to %s, the address of '%s'",
-		       target, addr_text(info.addr, own, sizeof(own)), ep->obj.ia->name);
+		du_log(DU_LOG_ERROR, "%s is a loopback address, which '%s' does not serve: connect to %s, its address, or open 'lo0', the adapter within the host, if the driver has it",
+		       target, ep->obj.ia->name, addr_text(info.addr, own, sizeof(own)));
 }
 
 /* Log that ENOMEM may mean that rdma_cm has no port for this side of the connection. */

@@ -93,12 +93,21 @@ static void first_adapter(char name[TOOL_NAME_SIZE])
 		list[i] = &info[i];
 	dat_registry_list_providers(MAX_ADAPTERS, &n, list);
 	/* If there are no adapters, use this name: dat_ia_open() then reports what is wrong. */
-	snprintf(name, TOOL_NAME_SIZE, "%.*s", TOOL_NAME_SIZE - 1, n ? info[0].ia_name : "rxe0");
+	snprintf(name, TOOL_NAME_SIZE, "%.*s", TOOL_NAME_SIZE - 1, n ? info[0].ia_name : "lo0");
+}
+
+const char *tool_environment(void)
+{
+	const char *name = secure_getenv("DAT_ADAPTER");
+
+	return name && *name ? name : NULL;
 }
 
 void tool_open(struct tool *t, const char *name, DAT_COUNT qlen)
 {
 	memset(t, 0, sizeof(*t));
+	if (!name)
+		name = tool_environment();
 	if (name)
 		snprintf(t->name, sizeof(t->name), "%s", name);
 	else
@@ -110,6 +119,15 @@ void tool_open(struct tool *t, const char *name, DAT_COUNT qlen)
 	tool_check(dat_evd_create(t->ia, qlen, DAT_HANDLE_NULL,
 				  DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_CR_FLAG,
 				  &t->evd), "cannot make an event queue");
+}
+
+int tool_open_for(struct tool *t, const char *name, const struct tool_host *h, DAT_COUNT qlen)
+{
+	char local[TOOL_NAME_SIZE];
+	int here = !name && !tool_environment() && tool_is_here(h) && tool_local_adapter(local);
+
+	tool_open(t, here ? local : name, qlen);
+	return here;
 }
 
 void tool_close(struct tool *t)

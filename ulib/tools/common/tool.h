@@ -5,6 +5,7 @@
 #define TOOLS_COMMON_H
 
 #include <netdb.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,7 +58,11 @@ const char *tool_strerror(DAT_RETURN rc);
 
 uint64_t tool_now_ns(void);
 
-/* Open the adapter @name, or the first adapter if @name is NULL. */
+/* Returns the adapter that DAT_ADAPTER in the environment names, or NULL. */
+const char *tool_environment(void);
+/*
+ * Open the adapter @name.  If @name is NULL, open that of the environment, or else the first.
+ */
 void tool_open(struct tool *t, const char *name, DAT_COUNT qlen);
 void tool_close(struct tool *t);
 /*
@@ -95,6 +100,39 @@ void tool_serve_signals(void);
 void tool_listen(const struct tool *t, unsigned int port, DAT_EVD_HANDLE evd);
 
 /*
+ * struct tool_service - the adapters of a server
+ * @tool: adapters
+ * @n: number of adapters, 1 or 2
+ * @cr: EVDs of their connection requests
+ * @wait: descriptors of @cr, if there are two
+ * @last: index of the adapter that was looked at last
+ * @names: names of the adapters, for a message
+ */
+struct tool_service {
+	struct tool	tool[2];
+	int		n;
+	DAT_EVD_HANDLE	cr[2];
+	struct pollfd	wait[2];
+	int		last;
+	char		names[2 * TOOL_NAME_SIZE + 8];
+};
+
+/*
+ * Listen at @port on the adapter @name, or on that of the environment.  If neither names one,
+ * listen on the first adapter, for other hosts, and on the one within the host.  @qlen: length of
+ * the EVD of each adapter; @requests: length of the EVD of its connection requests.  On an error,
+ * print the reason and exit.
+ */
+void tool_serve(struct tool_service *s, const char *name, unsigned int port, DAT_COUNT qlen,
+		DAT_COUNT requests);
+/*
+ * Take the next connection request.  Wait at most @timeout_ms milliseconds, or without limit if
+ * @timeout_ms is 0.  Returns the index of its adapter in @s->tool, or -1 after the timeout.
+ */
+int tool_request(struct tool_service *s, unsigned int timeout_ms, DAT_EVENT *event);
+void tool_serve_end(struct tool_service *s);
+
+/*
  * struct tool_host - addresses of a server
  * @name: name or address of the host, as the user gave it
  * @list: all addresses of @name
@@ -109,6 +147,20 @@ struct tool_host {
 /* Find the addresses of the host @name.  If there is none, print the reason and exit. */
 void tool_host_find(struct tool_host *h, const char *name);
 void tool_host_free(struct tool_host *h);
+
+/* ---- local.c: the adapter within the host ---- */
+
+/* Returns whether all addresses of the host are addresses of this host. */
+int tool_is_here(const struct tool_host *h);
+/* Find the name of the adapter.  Returns 0 if the driver has none. */
+int tool_local_adapter(char name[TOOL_NAME_SIZE]);
+
+/*
+ * Open the adapter for connections to @h: @name, or that of the environment.  If neither names one,
+ * open the adapter within the host if @h is this host, or else the first adapter.  Returns whether
+ * @h has decided.
+ */
+int tool_open_for(struct tool *t, const char *name, const struct tool_host *h, DAT_COUNT qlen);
 
 /*
  * Start to connect to @h->next, or to the first later address that dat_ep_connect() does not refuse

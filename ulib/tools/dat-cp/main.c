@@ -25,7 +25,7 @@ static const char usage_text[] =
 "\n"
 "      --serve DIR   receive files into DIR\n"
 "  -1, --once        serve until the first client that brought a file has gone\n"
-"  -d, --device IA   adapter, see 'rdma link show' (the first one)\n"
+"  -d, --device IA   adapter, see dat-info (lo0 for this host, else the first)\n"
 "  -p, --port N      connection qualifier of the server (%u)\n"
 "  -q, --quiet       no bar on a terminal\n"
 "  -h, --help        this text\n"

@@ -58,7 +58,8 @@ struct arrival {
 /*
  * struct client - a connection, owned by its thread
  * @server: the receiver
- * @tool: the server's adapter, with this client's zone and EVD
+ * @from: the server's adapter that the client has reached
+ * @tool: @from, with this client's zone and EVD
  * @cr: connection request to accept
  * @ep: endpoint
  * @in: RECVS messages to receive into
@@ -88,6 +89,7 @@ struct arrival {
  */
 struct client {
 	struct server		*server;
+	const struct tool	*from;
 	struct tool		tool;
 	DAT_CR_HANDLE		cr;
 	DAT_EP_HANDLE		ep;
@@ -119,7 +121,7 @@ struct client {
 /*
  * struct server - the receiver
  * @opt: options
- * @tool: adapter, with the EVD for connection requests
+ * @service: adapters
  * @dir: directory of the files
  * @umask: umask of the process
  * @signals: signals that end the server
@@ -134,7 +136,7 @@ struct client {
  */
 struct server {
 	const struct cp_opt	*opt;
-	struct tool		tool;
+	struct tool_service	service;
 	int			dir;
 	mode_t			umask;
 	sigset_t		signals;
@@ -671,14 +673,13 @@ static void client_free(struct client *c)
 /* Allocate all resources before the accept.  If an allocation fails, the client is refused. */
 static DAT_RETURN client_prepare(struct client *c)
 {
-	struct server *v = c->server;
 	DAT_RETURN rc;
 	uint64_t i;
 
 	c->chunk = malloc(CP_SLOT_SIZE);
 	if (!c->chunk)
 		return DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY;
-	rc = tool_try_share(&v->tool, &c->tool, 2 * (SENDS + RECVS) + 8);
+	rc = tool_try_share(c->from, &c->tool, 2 * (SENDS + RECVS) + 8);
 	if (rc != DAT_SUCCESS) {
 		c->tool.evd = DAT_HANDLE_NULL;
 		return rc;
@@ -905,7 +906,7 @@ static void client_refuse(DAT_CR_HANDLE cr, const char *why)
 }
 
 /* Start a thread for a new client.  If resources are short, refuse only this client. */
-static void got_request(struct server *v, DAT_CR_HANDLE cr)
+static void got_request(struct server *v, const struct tool *from, DAT_CR_HANDLE cr)
 {
 	const char *why;
 	struct client *c;
@@ -922,6 +923,7 @@ static void got_request(struct server *v, DAT_CR_HANDLE cr)
 		return;
 	}
 	c->server = v;
+	c->from = from;
 	c->fd = -1;
 	c->cr = cr;
 	rc = client_prepare(c);
@@ -947,9 +949,9 @@ static void server_open(struct server *v)
 	v->dir = open(v->opt->dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (v->dir < 0)
 		tool_die("cannot open the directory %s: %s", v->opt->dir, strerror(errno));
-	tool_open(&v->tool, v->opt->device, REQUESTS);
-	tool_listen(&v->tool, v->opt->port, v->tool.evd);
-	fprintf(stderr, "dat-cp: %s, waiting at port %u, files go to %s\n", v->tool.name,
+	/* Each client has an EVD of its own. */
+	tool_serve(&v->service, v->opt->device, v->opt->port, 1, REQUESTS);
+	fprintf(stderr, "dat-cp: %s, waiting at port %u, files go to %s\n", v->service.names,
 		v->opt->port, v->opt->dir);
 }
 
@@ -957,14 +959,16 @@ int cp_serve(const struct cp_opt *opt)
 {
 	static struct server v = { .lock = PTHREAD_MUTEX_INITIALIZER };
 	DAT_EVENT event;
+	int i;
 
 	v.opt = opt;
 	tool_serve_signals();
 	catch_signals(&v);
 	server_open(&v);
 	for (;;) {
-		tool_event(&v.tool, 0, 0, &event);
+		i = tool_request(&v.service, 0, &event);
 		if (event.event_number == DAT_CONNECTION_REQUEST_EVENT)
-			got_request(&v, event.event_data.cr_arrival_event_data.cr_handle);
+			got_request(&v, &v.service.tool[i],
+				    event.event_data.cr_arrival_event_data.cr_handle);
 	}
 }

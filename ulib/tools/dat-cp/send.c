@@ -327,12 +327,13 @@ static void connect_to(struct sender *s, const struct cp_opt *opt, const char *h
 	struct tool_host server;
 	unsigned int i;
 
-	tool_open(&s->tool, opt->device, 256);
+	tool_host_find(&server, host);
+	if (tool_open_for(&s->tool, opt->device, &server, 256) && !opt->quiet)
+		fprintf(stderr, "dat-cp: %s, since %s is this host\n", s->tool.name, host);
 	tool_alloc(&s->tool, &s->data, CP_SLOTS * CP_SLOT_SIZE, TOOL_LOCAL);
 	tool_alloc(&s->tool, &s->out, SENDS * sizeof(struct cp_msg), TOOL_LOCAL);
 	tool_alloc(&s->tool, &s->in, RECVS * sizeof(struct cp_msg), TOOL_LOCAL);
 	s->ep = tool_ep(&s->tool, NULL, RECVS, SENDS + CP_SLOTS);
-	tool_host_find(&server, host);
 	do {
 		for (i = 0; i < RECVS; i++)
 			post_recv(s, i);

@@ -138,19 +138,17 @@ void perf_prepare(struct perf *p)
 void perf_connect(struct perf *p)
 {
 	uint8_t greeting[PERF_GREETING_SIZE];
-	struct tool_host server;
 
-	tool_host_find(&server, p->args.host);
 	perf_ticker_start(p, STAGE_CONNECT);
 	p->session = (uint32_t)tool_now_ns() ^ (uint32_t)getpid() << 16;
 	for (p->up = 0; p->up < perf_conns(&p->opt); p->up++) {
 		perf_greeting_pack(p, p->up, greeting);
-		while (!tool_connect(&p->tool, p->conn[p->up].ep, &server, p->args.port, greeting,
+		while (!tool_connect(&p->tool, p->conn[p->up].ep, &p->host, p->args.port, greeting,
 				     sizeof(greeting)))
 			post_recvs(p, &p->conn[p->up], p->up < p->opt.eps ? p->recvs : 0);
 	}
 	perf_ticker_stop(p);
-	tool_host_free(&server);
+	tool_host_free(&p->host);
 }
 
 /*
@@ -163,7 +161,8 @@ static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_req
 	DAT_CR_PARAM param;
 	DAT_EVENT event;
 
-	if (!tool_event_on(p->cr_evd, 0, timeout_ms, &event))
+	r->adapter = tool_request(&p->service, timeout_ms, &event);
+	if (r->adapter < 0)
 		return 0;
 	r->cr = event.event_data.cr_arrival_event_data.cr_handle;
 	if (dat_cr_query(r->cr, DAT_CR_FIELD_ALL, &param) == DAT_SUCCESS &&
@@ -174,7 +173,10 @@ static int next_request(struct perf *p, unsigned int timeout_ms, struct perf_req
 	return 0;
 }
 
-/* Take the first connection request of a client whose test this adapter can run. */
+/*
+ * Take the first connection request of a client whose test its adapter can run, and use that
+ * adapter.
+ */
 static void first_request(struct perf *p, struct perf_request *r)
 {
 	const char *why;
@@ -185,6 +187,7 @@ static void first_request(struct perf *p, struct perf_request *r)
 		else if (!next_request(p, 0, r))
 			continue;
 		p->held.cr = NULL;
+		p->tool = p->service.tool[r->adapter];
 		p->opt = r->opt;
 		p->session = r->session;
 		why = perf_too_much(p);
@@ -236,7 +239,8 @@ static int further_request(struct perf *p, struct perf_request *r, uint64_t end)
 			break;
 		if (!next_request(p, LOOK_MS, r))
 			continue;
-		if (r->session == p->session && r->index == p->up)
+		if (r->session == p->session && r->index == p->up &&
+		    p->service.tool[r->adapter].ia == p->tool.ia)
 			return 1;
 		hold(p, r);
 	} while (tool_now_ns() < end);

@@ -48,7 +48,8 @@ static void child(struct perf *p)
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	raise(SIGSTOP);
 	p->client = 1;
-	tool_open(&p->tool, p->args.device, 64);
+	tool_host_find(&p->host, p->args.host);
+	tool_open_for(&p->tool, p->args.device, &p->host, 64);
 	why = perf_too_much(p);
 	if (why)
 		tool_usage("%s", why);

@@ -13,15 +13,13 @@
 #include "perf.h"
 
 #define EVD_ENTRIES	64	/* initial length of the EVD; each run resizes it */
+#define REQUESTS	64	/* max. pending requests on an adapter; the driver refuses more */
 
 static void server(struct perf *p)
 {
 	tool_serve_signals();
-	tool_open(&p->tool, p->args.device, EVD_ENTRIES);
-	tool_check(dat_evd_create(p->tool.ia, 64, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &p->cr_evd),
-		   "cannot make an event queue");
-	tool_listen(&p->tool, p->args.port, p->cr_evd);
-	fprintf(stderr, "dat-perf: %s, waiting at port %u\n", p->tool.name, p->args.port);
+	tool_serve(&p->service, p->args.device, p->args.port, EVD_ENTRIES, REQUESTS);
+	fprintf(stderr, "dat-perf: %s, waiting at port %u\n", p->service.names, p->args.port);
 	if (setjmp(p->next_client))
 		perf_drop(p);
 	while (p->args.keep || !p->served) {
@@ -36,7 +34,7 @@ static void server(struct perf *p)
 		perf_end(p);
 		p->served++;
 	}
-	tool_close(&p->tool);
+	tool_serve_end(&p->service);
 }
 
 static void client(struct perf *p)
@@ -45,7 +43,8 @@ static void client(struct perf *p)
 	uint32_t i;
 
 	p->client = 1;
-	tool_open(&p->tool, p->args.device, EVD_ENTRIES);
+	tool_host_find(&p->host, p->args.host);
+	tool_open_for(&p->tool, p->args.device, &p->host, EVD_ENTRIES);
 	why = perf_too_much(p);
 	if (why)
 		tool_usage("%s", why);

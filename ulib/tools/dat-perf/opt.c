@@ -43,7 +43,7 @@ static const char usage_text[] =
 "  -B, --busy-poll USEC  poll the device instead of waiting for its interrupts,\n"
 "                      for USEC at a time, 1 to %u\n"
 "  -I, --inline        posts copy messages of up to 96 bytes into the queue\n"
-"  -d, --device IA     adapter, see 'rdma link show' (the first one)\n"
+"  -d, --device IA     adapter, see dat-info (lo0 for this host, else the first)\n"
 "  -p, --port N        connection qualifier of the server (%u)\n"
 "  -H, --histogram     how many messages took how long, after each row (lat)\n"
 "  -j, --json          results as a JSON array\n"

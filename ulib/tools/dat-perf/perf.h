@@ -144,6 +144,7 @@ struct perf_conn {
  */
 struct perf_request {
 	DAT_CR_HANDLE	cr;
+	int		adapter;
 	struct perf_opt	opt;
 	uint32_t	session;
 	uint32_t	index;
@@ -255,8 +256,9 @@ struct perf_watch {
  * @opt: options from the command line; the server uses the client's options instead
  * @args: options from the command line
  * @client: flag: this process is the client
- * @tool: adapter
- * @cr_evd: EVD of connection requests (server only)
+ * @host: addresses of the server (client only)
+ * @service: adapters that the server listens on (server only)
+ * @tool: adapter of the connections: of a server, one of @service
  * @session: number of the run, chosen by the client
  * @held: connection request of the next client, kept for the next run
  * @conn: array of connections: @opt.eps that carry messages, then @opt.idle that carry none
@@ -292,8 +294,9 @@ struct perf {
 	struct perf_opt		opt;
 	struct perf_args	args;
 	int			client;
+	struct tool_host	host;
+	struct tool_service	service;
 	struct tool		tool;
-	DAT_EVD_HANDLE		cr_evd;
 	uint32_t		session;
 	struct perf_request	held;
 	struct perf_conn	*conn;

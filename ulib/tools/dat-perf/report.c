@@ -93,8 +93,8 @@ void perf_header(const struct perf *p)
 
 	if (p->args.json)
 		return;
-	printf(" dat-perf: %s %s, %s", perf_op_names[o->op], perf_test_names[o->test],
-	       o->event ? "waiting for events" : "polling");
+	printf(" dat-perf: %s, %s %s, %s", p->tool.name, perf_op_names[o->op],
+	       perf_test_names[o->test], o->event ? "waiting for events" : "polling");
 	if (o->eps > 1)
 		printf(", %u connections", o->eps);
 	if (o->idle)
