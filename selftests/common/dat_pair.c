@@ -214,20 +214,11 @@ static void interface(const struct t_file *f, char *name, size_t len)
 	fclose(file);
 }
 
-/* Returns 1 if the adapter is an RDMA device, and 0 for the adapter within the host. */
-static int is_device(const struct t_file *f)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", f->info.device);
-	return !access(path, F_OK);
-}
-
 static int give_interface(const struct t_file *f, pid_t pid)
 {
 	char dev[32], cmd[160];
 
-	if (!is_device(f))
+	if (!t_is_device(f))
 		return 0;
 	interface(f, dev, sizeof(dev));
 	snprintf(cmd, sizeof(cmd), "modprobe -q macvlan; "

@@ -128,6 +128,14 @@ static void poller_end(struct t_file *f)
 	f->poller_of = 0;
 }
 
+int t_is_device(const struct t_file *f)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%.64s", (const char *)f->info.device);
+	return !access(path, F_OK);
+}
+
 /*
  * Close the IA and the file.  As long as a mapping of the file exists, the kernel's open file and
  * the adapter stay in use.

@@ -129,6 +129,8 @@ int t_adapter(int fd, struct dat_adapter *a);
 int t_open(struct t_file *f);
 /* Like t_open(), but @at is an address, and the name of the IA ends in "@" and @at. */
 int t_open_at(struct t_file *f, const char *at);
+/* Returns 1 if the adapter is an RDMA device, and 0 if it is that within the host. */
+int t_is_device(const struct t_file *f);
 void t_close(struct t_file *f);
 int t_map(struct t_file *f, uint64_t offset, uint64_t size, int prot, struct t_map *m);
 int t_map_span(struct t_file *f, const struct dat_span *at, int prot, struct t_map *m);

@@ -159,7 +159,8 @@ TEST_F(connect, arguments_are_checked)
 {
 	struct a_pair *p = &self->p;
 	DAT_SOCK_ADDR unknown = { .sa_family = 99 };
-	char pd[64] = "";
+	DAT_PROVIDER_ATTR provider;
+	char pd[512] = "";
 
 #define CONNECT(addr, qual, timeout, len, data, qos, flags) \
 	dat_ep_connect(p->ep[1], addr, qual, timeout, len, data, (DAT_QOS)(qos), \
@@ -171,7 +172,11 @@ TEST_F(connect, arguments_are_checked)
 		  CONNECT(&unknown, 1, 1, 0, NULL, 0, 0));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), CONNECT(good, 0, 1, 0, NULL, 0, 0));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4), CONNECT(good, 1, 0, 0, NULL, 0, 0));
-	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5), CONNECT(good, 1, 1, 57, pd, 0, 0));
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(p->ia, NULL, 0, NULL,
+					    DAT_PROVIDER_FIELD_MAX_PRIVATE_DATA_SIZE, &provider));
+	ASSERT_GT((DAT_COUNT)sizeof(pd), provider.max_private_data_size);
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5),
+		  CONNECT(good, 1, 1, provider.max_private_data_size + 1, pd, 0, 0));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5), CONNECT(good, 1, 1, -1, pd, 0, 0));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6), CONNECT(good, 1, 1, 4, NULL, 0, 0));
 	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0), CONNECT(good, 1, 1, 0, NULL, 0x10, 0));
