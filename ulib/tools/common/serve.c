@@ -57,10 +57,25 @@ static int take_request(struct tool_service *s, DAT_EVENT *event)
 		rc = dat_evd_dequeue(s->cr[s->last], event);
 		if (rc == DAT_SUCCESS)
 			return s->last;
-		if (DAT_GET_TYPE(rc) != DAT_QUEUE_EMPTY)
+		if (DAT_GET_TYPE(rc) != DAT_QUEUE_EMPTY && DAT_GET_TYPE(rc) != DAT_INTERRUPTED_CALL)
 			tool_check(rc, "cannot wait for clients");
 	}
 	return -1;
+}
+
+/* Wait until an EVD may have a request, at most @ms milliseconds unless @ms is -1. */
+static void await_request(struct tool_service *s, int ms)
+{
+	int i;
+
+	if (poll(s->wait, 2, ms) < 0) {
+		if (errno != EINTR)
+			tool_die("cannot wait for clients: %s", strerror(errno));
+		return;
+	}
+	for (i = 0; i < 2; i++)
+		if (s->wait[i].revents & ~POLLIN)
+			tool_die("cannot wait for clients: %s is gone", s->tool[i].name);
 }
 
 int tool_request(struct tool_service *s, unsigned int timeout_ms, DAT_EVENT *event)
@@ -77,8 +92,7 @@ int tool_request(struct tool_service *s, unsigned int timeout_ms, DAT_EVENT *eve
 			return i;
 		if (timeout_ms)
 			left = (int)((end - now) / 1000000) + 1;
-		if (poll(s->wait, 2, left) < 0 && errno != EINTR)
-			tool_die("cannot wait for clients: %s", strerror(errno));
+		await_request(s, left);
 	}
 }
 
