@@ -58,7 +58,7 @@
  *
  * Leaves, under which no other lock of this list is taken:
  *
- *   psp_lock              mutex; hash table of listeners
+ *   psp_lock              spinlock; hash table of listeners
  *   share_lock            mutex; names of shared memory
  *   poller->lock          mutex; thread of a poller
  *   pool->lock            mutex, also taken under mmap_lock; memory that the process can map; not

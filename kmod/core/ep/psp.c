@@ -6,6 +6,7 @@
 #include <linux/moduleparam.h>
 #include <linux/sched/mm.h>
 #include <net/net_namespace.h>
+#include <net/netns/hash.h>
 
 #include "core/addr.h"
 #include "core/dat.h"
@@ -20,11 +21,17 @@ module_param_named(backlog, psp_backlog, uint, 0644);
 MODULE_PARM_DESC(backlog, "Pending requests and half-open connections of a listener (1024)");
 
 /*
- * Hash table of the listeners of all processes and kernel consumers, by port number.  psp_lock
- * protects the table.  No other lock is taken under psp_lock.
+ * Hash table of the listeners of all processes and kernel consumers, by network namespace and port
+ * number.  psp_lock protects the table.  No other lock is taken under psp_lock.  It is a spinlock,
+ * because each connect over lo0 takes it: a thread that is not scheduled must not hold up others.
  */
-static DEFINE_MUTEX(psp_lock);
+static DEFINE_SPINLOCK(psp_lock);
 static DEFINE_HASHTABLE(psps, 10);
+
+static u32 psp_key(const struct dat_ia *ia, u16 port)
+{
+	return net_hash_mix(ia->net) ^ port;
+}
 
 /*
  * Finds a listener by the device, the device's port and the network namespace of @ia, by the port
@@ -38,8 +45,8 @@ struct dat_psp *dat_psp_find(const struct dat_ia *ia, const struct sockaddr_stor
 	struct dat_psp *psp, *found = NULL;
 	u16 port = dat_qual_port(conn_qual);
 
-	mutex_lock(&psp_lock);
-	hash_for_each_possible(psps, psp, node, port) {
+	spin_lock(&psp_lock);
+	hash_for_each_possible(psps, psp, node, psp_key(ia, port)) {
 		const struct dat_ia *other = psp->obj.ia;
 
 		if (psp->port == port && other->dev == ia->dev &&
@@ -50,7 +57,7 @@ struct dat_psp *dat_psp_find(const struct dat_ia *ia, const struct sockaddr_stor
 			break;
 		}
 	}
-	mutex_unlock(&psp_lock);
+	spin_unlock(&psp_lock);
 	return found;
 }
 
@@ -158,18 +165,19 @@ static bool psp_overlaps(const struct dat_psp *a, const struct dat_psp *b)
  */
 int dat_psp_add(struct dat_psp *psp)
 {
+	u32 key = psp_key(psp->obj.ia, psp->port);
 	struct dat_psp *other;
 	int ret = 0;
 
 	if (hash_hashed(&psp->node))
 		return 0;
-	mutex_lock(&psp_lock);
-	hash_for_each_possible(psps, other, node, psp->port)
+	spin_lock(&psp_lock);
+	hash_for_each_possible(psps, other, node, key)
 		if (psp_overlaps(psp, other))
 			ret = -EADDRINUSE;
 	if (!ret)
-		hash_add(psps, &psp->node, psp->port);
-	mutex_unlock(&psp_lock);
+		hash_add(psps, &psp->node, key);
+	spin_unlock(&psp_lock);
 	return ret;
 }
 
@@ -236,9 +244,9 @@ static void psp_shutdown(struct dat_obj *obj)
 	struct dat_psp *psp = to_dat_psp(obj);
 	struct dat_evd *evd;
 
-	mutex_lock(&psp_lock);
+	spin_lock(&psp_lock);
 	hash_del(&psp->node);
-	mutex_unlock(&psp_lock);
+	spin_unlock(&psp_lock);
 	if (psp->listener)
 		obj->ia->dev->ops->unlisten(psp);
 	mutex_lock(&psp->lock);

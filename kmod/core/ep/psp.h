@@ -42,7 +42,7 @@ struct mm_struct;
  * @pending: length of the backlog: number of requests without an answer, plus accepted connections
  *	whose handshake has not ended
  * @memcg: memory cgroup to which requests are charged; reference held; NULL for a kernel consumer
- * @node: entry in the hash table of all listeners, keyed by @port; see psp.c
+ * @node: entry in the hash table of all listeners; see psp.c
  */
 struct dat_psp {
 	struct dat_obj		obj;
