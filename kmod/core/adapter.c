@@ -189,7 +189,7 @@ int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
  *
  * The cursor has the serial number of the device in its high half, the port in its low half.
  * Serial numbers only grow, so the cursor stays valid when devices are added or removed between two
- * calls.
+ * calls.  But after a local device, which is the last one, no device that was added is found.
  */
 static struct dat_dev *dev_next(struct net *net, u64 *cursor, u32 *port)
 {
@@ -217,17 +217,18 @@ static struct dat_dev *dev_next(struct net *net, u64 *cursor, u32 *port)
  * the next call.  @active: set to whether the port is up; if NULL, the port is not queried.  May
  * sleep.  Fails with -ENOENT if there is no further adapter.
  */
-int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active)
+int dat_dev_next(struct net *net, u64 *cursor, struct dat_dev_entry *out, bool *active)
 {
 	struct dat_port attr;
 	struct dat_dev *dev;
 
-	dev = dev_next(net, cursor, port);
+	dev = dev_next(net, cursor, &out->port);
 	if (!dev)
 		return -ENOENT;
-	dev_port_name(dev, *port, name, len);
+	dev_port_name(dev, out->port, out->name, sizeof(out->name));
+	out->local = dev->limits.local;
 	if (active) {
-		dev->ops->port_query(dev, *port, &attr);
+		dev->ops->port_query(dev, out->port, &attr);
 		*active = attr.active;
 	}
 	dev_drop(dev);

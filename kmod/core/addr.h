@@ -95,7 +95,7 @@ static inline void dat_addr_set_port(struct sockaddr_storage *ss, u16 port)
 }
 
 /*
- * Returns the rdma_cm port for a connection qualifier.  A qualifier above 65535 maps to a port from
+ * Returns the port number for a connection qualifier.  A qualifier above 65535 maps to a port from
  * 33534 to 65534, as in OFED's uDAPL, so that programs of the two implementations can connect to
  * each other.
  */

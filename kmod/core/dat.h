@@ -268,7 +268,15 @@ struct dat_dev *dat_dev_find(const char *name, struct net *net, u32 *port, struc
 
 int dat_dev_query(const char *name, struct net *net, struct dat_limits *limits,
 		  struct dat_port *port);
-int dat_dev_next(struct net *net, u64 *cursor, char *name, size_t len, u32 *port, bool *active);
+
+/* An adapter, as dat_dev_next() lists it. */
+struct dat_dev_entry {
+	char	name[DAT_NAME_SIZE];
+	u32	port;
+	bool	local;	/* dat_limits.local */
+};
+
+int dat_dev_next(struct net *net, u64 *cursor, struct dat_dev_entry *out, bool *active);
 void dat_dev_show(struct seq_file *m, struct net *net, const struct dat_ia *ia);
 struct dat_dev *dat_dev_get(struct dat_dev *dev);
 void dat_dev_ending(struct dat_dev *dev);

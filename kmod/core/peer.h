@@ -31,7 +31,7 @@ struct dat_path {
  * @DAT_EP_STRANGER: the peer is not authenticated yet; until dat_ep_allow_peer() has succeeded, a
  *	teardown waits neither for a CM event that ends the handshake nor for the NAK of a request
  *	that the device has refused
- * @DAT_EP_KERNEL_PORT: the EP connects from a privileged rdma_cm port, which tells the peer that no
+ * @DAT_EP_KERNEL_PORT: the EP connects from a privileged port, which tells the peer that no
  *	unprivileged process has sent the request; the caller's credentials must include
  *	CAP_NET_BIND_SERVICE; no effect with iWARP
  * @DAT_EP_CHARGED: the queues of the EP's connections are charged to the users of the process that
@@ -70,7 +70,7 @@ enum dat_refusal {
  * @arg: argument of both functions
  *
  * Both functions run in the CM's handler, which serves all connections of the host, or in a thread
- * that calls dat_cr_handoff().
+ * that connects over lo0 or calls dat_cr_handoff(); several calls may run at the same time.
  */
 struct dat_gate {
 	int	(*enter)(void *arg, const struct sockaddr *remote, const void *pd, u32 pd_len);

@@ -96,8 +96,9 @@ struct dat_limits {
 	u32	max_inline;	/* bytes of inline data of a request; at most DAT_MAX_INLINE */
 	u32	read_in;	/* the peer's RDMA reads in flight; at most U8_MAX */
 	u32	read_out;	/* own RDMA reads in flight; at most U8_MAX */
-	u32	pd_request;	/* bytes of private data of a connect; each at most */
-	u32	pd_reply;	/* DAT_MAX_PRIVATE_DATA, the second of an accept */
+	/* Bytes of private data; at most DAT_MAX_PRIVATE_DATA. */
+	u32	pd_request;	/* of a connect */
+	u32	pd_reply;	/* of an accept */
 	u32	fast_reg_pages;	/* pages that a work request can register; 0: not supported */
 	u32	vendor_id;
 	u32	vendor_part_id;

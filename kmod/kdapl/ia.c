@@ -466,11 +466,9 @@ static void fill_info(DAT_PROVIDER_INFO *info, const char *name)
 DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *number_entries,
 					DAT_PROVIDER_INFO **provider_list)
 {
-	char name[DAT_NAME_SIZE];
+	struct dat_dev_entry entry;
 	DAT_COUNT n;
 	u64 cursor = 0;
-	bool active;
-	u32 port;
 
 	if (kdat_cant_sleep())
 		return KDAT_CONTEXT;
@@ -481,9 +479,9 @@ DAT_RETURN kdat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *numb
 		return KDAT_ARG(2);
 	if (max_to_return && !provider_list)
 		return KDAT_ARG(3);
-	for (n = 0; !dat_dev_next(caller_net(), &cursor, name, sizeof(name), &port, &active); n++)
+	for (n = 0; !dat_dev_next(caller_net(), &cursor, &entry, NULL); n++)
 		if (n < max_to_return && provider_list[n])
-			fill_info(provider_list[n], name);
+			fill_info(provider_list[n], entry.name);
 	*number_entries = n;
 	return DAT_SUCCESS;
 }

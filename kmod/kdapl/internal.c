@@ -11,11 +11,16 @@
 
 static_assert(KDAT_MAX_EVD_QLEN == DAT_MAX_EVD_QLEN);
 
-int kdat_adapter_next(struct net *net, u64 *cursor, char *name)
+int kdat_adapter_next(struct net *net, u64 *cursor, char *name, bool *local)
 {
-	u32 port;
+	struct dat_dev_entry entry;
+	int ret = dat_dev_next(net, cursor, &entry, NULL);
 
-	return dat_dev_next(net, cursor, name, DAT_NAME_SIZE, &port, NULL);
+	if (ret)
+		return ret;
+	strscpy(name, entry.name, DAT_NAME_SIZE);
+	*local = entry.local;
+	return 0;
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_next);
 
@@ -30,20 +35,6 @@ bool kdat_adapter_present(struct net *net, const char *name)
 	return true;
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_present);
-
-bool kdat_adapter_local(struct net *net, const char *name)
-{
-	u32 port;
-	struct dat_dev *dev = dat_dev_find(name, net, &port, NULL);
-	bool local;
-
-	if (IS_ERR(dev))
-		return false;
-	local = dev->limits.local;
-	dat_dev_put(dev);
-	return local;
-}
-EXPORT_SYMBOL_DAT_INTERNAL(kdat_adapter_local);
 
 int kdat_adapter_find(struct net *net, const char *name, struct kdat_adapter *out)
 {

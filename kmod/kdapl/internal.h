@@ -51,10 +51,11 @@ struct kdat_ia_traits {
  * @net: network namespace
  * @cursor: position of the enumeration; 0 for the first adapter; set to the value for the next call
  * @name: buffer of DAT_NAME_SIZE bytes for the IA name
+ * @local: set to whether the adapter reaches this host only
  *
  * Context: may sleep.  Return: 0; -ENOENT after the last adapter.
  */
-int kdat_adapter_next(struct net *net, u64 *cursor, char *name);
+int kdat_adapter_next(struct net *net, u64 *cursor, char *name, bool *local);
 
 /**
  * kdat_adapter_present() - find an adapter without a query of its port
@@ -64,15 +65,6 @@ int kdat_adapter_next(struct net *net, u64 *cursor, char *name);
  * Context: may sleep.  Return: true if kdat_adapter_find() would find the adapter.
  */
 bool kdat_adapter_present(struct net *net, const char *name);
-
-/**
- * kdat_adapter_local() - check whether an adapter reaches this host only
- * @net: network namespace
- * @name: IA name
- *
- * Context: may sleep.  Return: false also if there is no such adapter.
- */
-bool kdat_adapter_local(struct net *net, const char *name);
 
 /**
  * kdat_adapter_find() - query an adapter of a network namespace

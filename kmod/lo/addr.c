@@ -14,6 +14,7 @@
 #include <linux/inetdevice.h>
 #include <linux/ipv6.h>
 #include <linux/random.h>
+#include <linux/sched/signal.h>
 #include <net/addrconf.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
@@ -27,11 +28,11 @@
 
 static bool is_local6(struct net *net, const struct sockaddr_in6 *in6)
 {
-	const struct in6_addr *addr = &in6->sin6_addr;
 	bool local = false;
 
 #if IS_ENABLED(CONFIG_IPV6)
-	struct net_device *ndev = NULL;
+	const struct in6_addr *addr = &in6->sin6_addr;
+	struct net_device *ndev;
 
 	if (!ipv6_mod_enabled())
 		return false;
@@ -50,19 +51,27 @@ static bool is_local6(struct net *net, const struct sockaddr_in6 *in6)
 	return local;
 }
 
+static bool is_local4(struct net *net, __be32 addr)
+{
+	bool local;
+
+	rcu_read_lock();
+	local = ipv4_is_loopback(addr) || __ip_dev_find(net, addr, false);
+	rcu_read_unlock();
+	return local;
+}
+
 /*
  * Returns true if @ss is an address of the network namespace.  Loopback addresses always are, even
  * while the interface lo is down, as in a fresh container.
  */
 static bool is_local(struct net *net, const struct sockaddr_storage *ss)
 {
-	__be32 in = ((const struct sockaddr_in *)ss)->sin_addr.s_addr;
-
 	if (!dat_addr_is_unicast(ss))
 		return false;
 	if (ss->ss_family == AF_INET6)
 		return is_local6(net, (const struct sockaddr_in6 *)ss);
-	return ipv4_is_loopback(in) || inet_addr_type(net, in) == RTN_LOCAL;
+	return is_local4(net, ((const struct sockaddr_in *)ss)->sin_addr.s_addr);
 }
 
 /* Sets @ss to loopback address @nr.  Returns false if there is no such address. */
@@ -71,15 +80,17 @@ static bool loopback(u32 nr, struct sockaddr_storage *ss)
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
 	struct sockaddr_in *in = (struct sockaddr_in *)ss;
 
+	if (nr > 1 || (nr && (!IS_ENABLED(CONFIG_IPV6) || !ipv6_mod_enabled())))
+		return false;
 	memset(ss, 0, sizeof(*ss));
-	if (!nr) {
+	if (nr) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_addr = in6addr_loopback;
+	} else {
 		in->sin_family = AF_INET;
 		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		return true;
 	}
-	in6->sin6_family = AF_INET6;
-	in6->sin6_addr = in6addr_loopback;
-	return nr == 1 && IS_ENABLED(CONFIG_IPV6) && ipv6_mod_enabled();
+	return true;
 }
 
 bool lo_addr(const struct dat_dev *dev, u32 port, struct net *net,
@@ -142,7 +153,7 @@ int lo_source(const struct dat_ep *ep, const struct sockaddr_storage *dst,
 	return ret;
 }
 
-/* Listens at any free port. */
+/* Listens at any free port.  A user may have taken most of them, so the search may be long. */
 static int listen_any(struct dat_psp *psp)
 {
 	int ret = -EADDRINUSE;
@@ -150,9 +161,10 @@ static int listen_any(struct dat_psp *psp)
 
 	port_range(psp->obj.ia->net, &first, &n);
 	start = get_random_u32() % n;
-	for (i = 0; i < n && ret == -EADDRINUSE; i++) {
+	for (i = 0; i < n && ret == -EADDRINUSE && !fatal_signal_pending(current); i++) {
 		dat_psp_bound(psp, first + (start + i) % n);
 		ret = dat_psp_add(psp);
+		cond_resched();
 	}
 	return ret;
 }

@@ -179,7 +179,6 @@ int dat_lo_init(void)
 
 	if (!lo_wanted)
 		return 0;
-	lo_slots_init();
 	ret = lo_lanes_init();
 	if (ret)
 		return ret;

@@ -77,7 +77,10 @@ static void link_join(struct lo_link *link, struct lo_conn *lc, u32 side)
 	link->id[side] = lc->id;
 }
 
-/* Lets the pump fill the queues of an end, and posts the receives that are in the ring. */
+/*
+ * Lets the pump fill the queues of an end, and posts the receives that are in the ring.  Without
+ * link->lock, because this may take long; needs no link.
+ */
 static void end_prepare(struct lo_conn *lc)
 {
 	struct dat_conn *conn = &lc->conn;
@@ -99,7 +102,10 @@ static void end_fail(struct lo_conn *lc, u32 event)
 	spin_unlock_bh(&ep->lock);
 }
 
-/* Tells the end that has connected that no consumer has answered.  link->lock is held. */
+/*
+ * Ends a request that no consumer has answered: it has no CR any more, and the end that has
+ * connected, if it is still there, fails.  link->lock is held.
+ */
 static void refuse(struct lo_link *link, enum dat_refusal why)
 {
 	struct lo_conn *lc = link->end[0];
@@ -129,7 +135,8 @@ static int link_ask(struct lo_link *link, struct dat_psp *psp)
 	int ret;
 
 	lockdep_assert_held(&psp->lock);
-	if (!psp->evd)
+	/* A connection that is closing would only take a place in the backlog. */
+	if (!psp->evd || dat_conn_is_closing(conn))
 		return -EADDRNOTAVAIL;
 	/* The CR has a reference. */
 	kref_get(&link->ref);
@@ -227,7 +234,6 @@ static void link_establish(struct lo_link *link, struct dat_cr *cr, int err)
 		refuse(link, DAT_REFUSAL_BUSY);
 		return;
 	}
-	end_prepare(passive);
 	if (!active || !end_established(active, &passive->conn)) {
 		end_fail(passive, DAT_EV_ACCEPT_ERROR);
 		return;
@@ -250,6 +256,8 @@ int lo_accept(struct dat_conn *conn, struct dat_cr *cr, void *request)
 	/* An end that was closed meanwhile is torn down, and answers the request in that way. */
 	if (ret && dat_ep_unclaim(conn->ep))
 		return ret;
+	if (!ret)
+		end_prepare(lc);
 	mutex_lock(&link->lock);
 	link->cr = NULL;
 	link_join(link, lc, 1);

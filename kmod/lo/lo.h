@@ -227,7 +227,7 @@ struct lo_lane {
  * @end: the ends; [0] has called connect; NULL before and after the connection
  * @cr: CR that owns the request, or NULL
  * @addr: address of each end; constant
- * @id: number of each end, once it was in @end
+ * @id: number of each end; set together with @end, then constant
  * @dev: the device, with a reference, and counted by dat_dev_ending(); constant
  * @lane: lane[i] carries the requests of end[i]
  */

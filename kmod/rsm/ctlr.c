@@ -116,13 +116,11 @@ static void names_update(struct rsm_node *node)
 {
 	char name[DAT_NAME_SIZE];
 	u64 cursor = 0;
+	bool local;
 
-	while (!kdat_adapter_next(node->net, &cursor, name)) {
-		if (!READ_ONCE(rsm_local) && kdat_adapter_local(node->net, name))
-			continue;
-		if (!name_add(node, name))
+	while (!kdat_adapter_next(node->net, &cursor, name, &local))
+		if ((!local || READ_ONCE(rsm_local)) && !name_add(node, name))
 			break;
-	}
 }
 
 /*

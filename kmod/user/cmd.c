@@ -42,16 +42,18 @@ int dat_cmd_step(u32 what, u32 generation, struct dat_step *step)
 int dat_cmd_adapter(struct dat_ucmd *ucmd)
 {
 	struct dat_adapter *arg = ucmd->arg;
+	struct dat_dev_entry entry;
 	bool active;
 	int ret;
 
 	if (arg->rsvd)
 		return -EOPNOTSUPP;
 	memset(arg->name, 0, sizeof(arg->name));
-	ret = dat_dev_next(ucmd->file->net, &arg->cursor, arg->name, sizeof(arg->name),
-			   &arg->port, &active);
+	ret = dat_dev_next(ucmd->file->net, &arg->cursor, &entry, &active);
 	if (ret)
 		return ret;
+	strscpy(arg->name, entry.name, sizeof(arg->name));
+	arg->port = entry.port;
 	arg->active = active;
 	return 0;
 }

@@ -43,8 +43,9 @@
  *   EADDRINUSE    the connection qualifier is in use
  *   EADDRNOTAVAIL no service point has the connection qualifier
  *   ENETUNREACH   the adapter has no address of the needed family, or no route to the
- *                 peer; a wildcard, loopback or multicast address of a peer; the adapter
- *                 needs a connection to itself to register memory, and cannot make one
+ *                 peer; a wildcard, multicast or foreign loopback address of a peer; over a LOCAL
+ *                 adapter: an address that is not of this host; the adapter needs a
+ *                 connection to itself to register memory, and cannot make one
  *   EAFNOSUPPORT  address family is neither AF_INET nor AF_INET6
  *   ENOSPC        the event ring is full (software events only); a new ring is too short for
  *                 the content of the old ring; the file has no free queue

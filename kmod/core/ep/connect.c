@@ -69,8 +69,8 @@ static int conn_start_failed(struct dat_conn *conn, int err)
  *
  * Context: may sleep.  Return: 0: one connection event will follow; -ENETUNREACH if the adapter has
  * no address of the family of @dst, if there is no route to @dst through the adapter, or if @dst is
- * a wildcard, multicast, broadcast or mapped IPv4 address, or a loopback address, except an IPv4
- * loopback address if the adapter has one; -EINVAL if @qos is invalid or the transport refuses
+ * a wildcard, multicast, broadcast or mapped IPv4 address, or a loopback address that the adapter
+ * does not have; -EINVAL if @qos is invalid or the transport refuses
  * @dst; -EPERM if the EP has DAT_EP_KERNEL_PORT and the caller is not allowed to use a privileged
  * port; -EISCONN if the EP is not UNCONNECTED or is modified meanwhile; -ENODEV if the EP is shut
  * down or its IA is closing; -ENOMEM.

@@ -39,10 +39,11 @@ static struct dat_cr *cr_alloc(struct dat_psp *psp, const struct dat_request *re
 	struct dat_cr *cr;
 
 	/*
-	 * Except for a handoff, this runs in the worker of the CM, which serves all connections of
-	 * the host.  An atomic allocation does not reclaim, so the worker never waits for memory of
-	 * this listener's cgroup.  Atomic charges may exceed the cgroup's limit, but by at most one
-	 * full backlog.  The owner's next allocation then has to reclaim memory.
+	 * With verbs, this runs in the worker of the CM, which serves all connections of the host;
+	 * over lo0, in the thread that connects, which holds psp->lock.  An atomic allocation does
+	 * not reclaim, so neither waits for memory of this listener's cgroup.  Atomic charges may
+	 * exceed the cgroup's limit, but by at most one full backlog.  The owner's next allocation
+	 * then has to reclaim memory.  The CR of a kernel consumer is charged to the current task.
 	 */
 	old = set_active_memcg(psp->memcg);
 	cr = dat_obj_alloc_gfp(psp->obj.ia, DAT_OBJ_CR, psp->obj.user_data,
