@@ -228,9 +228,9 @@ void lo_look(struct dat_cq *cq)
 	local_bh_disable();
 	if (!spin_trylock(&l->lock))
 		goto out;
-	if (!l->closed) {
-		if (ring_has_more(l))
-			lane_pull(l);
+	/* Most polls find nothing. */
+	if (!l->closed && (ring_has_more(l) || READ_ONCE(l->want))) {
+		lane_pull(l);
 		xchg(&l->want, 0);				/* (C) */
 		if (lo_slice(l, false, &n))
 			xchg(&l->want, 1);			/* (D) */

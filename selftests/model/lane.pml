@@ -479,13 +479,13 @@ inline look(x)
 		if
 		:: ok ->
 			if
-			:: !closed[x] && posted[x] != head[x] ->
+			:: !closed[x] && (posted[x] != head[x] || cell[WANT + x]) ->
 				lock(EPS + x);
 				pump(x, true);
-				unlock(EPS + x)
-			:: else
+				unlock(EPS + x);
+				locked_slice(x)
+			:: else -> unlock(LANE + x)
 			fi;
-			locked_slice(x);
 			full_barrier();			/* (B) */
 			load_relaxed(WANT + x, n);
 			if
