@@ -247,7 +247,7 @@ TEST_F(length, a_query_in_full_length_has_the_MTU)
 {
 	const struct dat_ia_query *q = &self->f.info;
 
-	if (q->flags & DAT_IA_FLAG_IWARP) {
+	if (q->flags & (DAT_IA_FLAG_IWARP | DAT_IA_FLAG_LOCAL)) {
 		EXPECT_EQ(0, q->mtu);
 	} else {
 		EXPECT_LE(256, q->mtu);

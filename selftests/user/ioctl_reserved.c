@@ -344,19 +344,28 @@ TEST_F(reserved, second_IA_OPEN_is_EBUSY)
 	EXPECT_ERR(EBUSY, IA_OPEN, arg);
 }
 
+/* Go on behind a cursor.  Only the adapter within the host, which is listed last, may come. */
+static int list_behind(int fd, uint64_t cursor)
+{
+	struct dat_adapter adapter = { .size = sizeof(adapter), .cursor = cursor };
+	int ret = t_ioctl(fd, DAT_IOC_ADAPTER, &adapter);
+
+	if (!ret && !strcmp((char *)adapter.name, "lo0"))
+		ret = t_ioctl(fd, DAT_IOC_ADAPTER, &adapter);
+	return ret;
+}
+
 TEST(unknown_adapters_are_ENOENT_and_endless_names_EINVAL)
 {
 	struct dat_ia_open arg = { .size = sizeof(arg), .name = "nosuch0" };
-	struct dat_adapter adapter = { .size = sizeof(adapter), .cursor = ~0ULL >> 1 };
 	int fd = open("/dev/dat", O_RDWR);
 
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg));
 	memset(arg.name, 0, sizeof(arg.name));
 	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg));
-	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
-	adapter.cursor = ~0ULL;
-	EXPECT_EQ(-ENOENT, t_ioctl(fd, DAT_IOC_ADAPTER, &adapter));
+	EXPECT_EQ(-ENOENT, list_behind(fd, ~0ULL >> 1));
+	EXPECT_EQ(-ENOENT, list_behind(fd, ~0ULL));
 	memset(arg.name, 'x', sizeof(arg.name));
 	EXPECT_EQ(-EINVAL, t_ioctl(fd, DAT_IOC_IA_OPEN, &arg));
 	close(fd);
