@@ -54,6 +54,13 @@ extern const struct ktest_case ktest_ia[], ktest_evd[], ktest_conn[], ktest_lmr[
 extern const struct ktest_case ktest_rmr[];
 extern const struct ktest_case ktest_early[], ktest_free[], ktest_gone[], ktest_points[];
 extern char *ktest_device;
+
+/* Returns whether the adapter is an RDMA device, not the one within the host. */
+static inline bool ktest_on_device(void)
+{
+	return strcmp(ktest_device, "lo0");
+}
+
 extern bool ktest_ready;
 
 void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,

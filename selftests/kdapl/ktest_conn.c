@@ -401,9 +401,12 @@ static void qualities_of_service(struct ktest *t, struct pair *p)
 static void out_of_reach(struct ktest *t, struct pair *p)
 {
 	DAT_SOCK_ADDR6 loopback = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	/* 192.0.2.1, which is nobody's. */
+	struct sockaddr_in remote = { AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
 	DAT_SOCK_ADDR unknown = { .sa_family = AF_UNIX };
+	void *addr = ktest_on_device() ? (void *)&loopback : &remote;
 
-	KT_CODE(t, dat_ep_connect(p->a, (struct sockaddr *)&loopback, QUAL, 1000000, 0, NULL,
+	KT_CODE(t, dat_ep_connect(p->a, addr, QUAL, 1000000, 0, NULL,
 				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 		DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
 	KT_CODE(t, dat_ep_connect(p->a, &unknown, QUAL, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT,
