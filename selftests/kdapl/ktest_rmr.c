@@ -124,7 +124,7 @@ static void peer_closes(struct ktest *t, struct rig *r, struct rig_mem *m)
 	KT_EQ(t, dto->transfered_length, 0);
 	KT_OK(t, dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
 	KT_EQ(t, param.lmr_triplet.segment_length, 0);
-	/* The next bind uses the device's registration that the peer has ended, with another key. */
+	/* The next bind uses the registration that the peer has ended, with another key. */
 	old = key;
 	KT_OK(t, bind_all(r, rmr, m, 2, &key));
 	KT_EQ(t, rig_status(r, 2), DAT_RMR_BIND_SUCCESS);

@@ -36,7 +36,7 @@ struct a_pair {
 };
 
 /* The functions of type DAT_RETURN return DAT_SUCCESS or the first error. */
-/* Returns the adapter of the tests: the one that DAT_ADAPTER in the environment names, or the first. */
+/* Returns the adapter of the tests: the one that DAT_ADAPTER names, or the first. */
 char *a_adapter(void);
 DAT_RETURN a_ia(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async);
 DAT_RETURN a_mem(struct a_pair *p, size_t size, DAT_MEM_PRIV_FLAGS priv, struct a_mem *m);

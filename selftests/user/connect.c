@@ -207,8 +207,8 @@ static int connect_to(struct t_pair *p, const char *text)
 }
 
 /*
- * After a request to ::1 or ::, rdma_cm of Linux 6.1 makes no connection any more.  Within the host,
- * a loopback address is one of a single host.
+ * After a request to ::1 or ::, rdma_cm of Linux 6.1 makes no connection any more.  Within the
+ * host, a loopback address is one of a single host.
  */
 TEST_F_TIMEOUT(connect, an_address_of_no_single_host_is_refused_at_once, 60)
 {

@@ -165,7 +165,7 @@ static int read_to(struct dat_adapter *a, int fd, const char *name)
 	return ret;
 }
 
-/* Read the next adapter that is an RDMA device.  The adapter within the host has no such directory. */
+/* Read the next adapter that is an RDMA device: lo0 has no such directory. */
 static int read_device(struct dat_adapter *a, int fd)
 {
 	char path[128];
