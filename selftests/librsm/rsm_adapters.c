@@ -47,6 +47,25 @@ FIXTURE_TEARDOWN(adapters)
 	close(self->fd);
 }
 
+/*
+ * Returns whether RSM uses the adapter.  It has a loopback of its own, so it uses lo0 only if the
+ * parameter "local" says so, for tests.
+ */
+static int is_used(const char *adapter)
+{
+	char local[8] = "";
+	FILE *f;
+
+	if (strcmp(adapter, "lo0"))
+		return 1;
+	f = fopen("/sys/module/dat_rsm/parameters/local", "r");
+	if (f) {
+		fgets(local, sizeof(local), f);
+		fclose(f);
+	}
+	return local[0] == 'Y';
+}
+
 TEST_F(adapters, each_adapter_is_a_controller)
 {
 	struct dat_adapter a = { .size = sizeof(a) };
@@ -55,7 +74,9 @@ TEST_F(adapters, each_adapter_is_a_controller)
 
 	while (!ioctl(self->dat, DAT_IOC_ADAPTER, &a)) {
 		arg.ctlr = ctlr_of(self->fd, (char *)a.name);
-		ASSERT_NE(0, arg.ctlr);
+		ASSERT_EQ(is_used((char *)a.name), arg.ctlr != 0);
+		if (!arg.ctlr)
+			continue;
 		ASSERT_EQ(0, CALL(self->fd, CTLR, &arg));
 		snprintf(name, sizeof(name), "rdma%u", arg.ctlr - 1);
 		EXPECT_STREQ(name, arg.name);
