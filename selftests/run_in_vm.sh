@@ -70,7 +70,8 @@ same_resources() {
 	return 1
 }
 
-load() { insmod "$DAT_KO" && insmod "$DAT_RSM_KO"; }
+# DAT_KO_ARGS: parameters of dat.ko, if it must have some.
+load() { insmod "$DAT_KO" ${DAT_KO_ARGS:+"$DAT_KO_ARGS"} && insmod "$DAT_RSM_KO"; }
 
 unload() {
 	! lsmod | grep -q '^dat_rsm ' || rmmod dat_rsm || return 1

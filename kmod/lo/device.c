@@ -11,9 +11,9 @@
 
 #define LO_NAME	"lo0"
 
-static bool lo_wanted = true;
+static bool lo_wanted;
 module_param_named(lo, lo_wanted, bool, 0444);
-MODULE_PARM_DESC(lo, "Provide lo0, an adapter within the host (Y)");
+MODULE_PARM_DESC(lo, "Provide lo0, an adapter within the host (N)");
 
 static struct dat_dev *lo_dev;
 

@@ -517,7 +517,7 @@ dev=${DAT_ADAPTER:-$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sor
 conf=$(mktemp) || exit 1
 read -r mode group < <(stat -c '%a %g' /dev/dat)
 restore() {
-	[ -e /dev/dat ] || insmod "$DAT_KO"
+	[ -e /dev/dat ] || insmod "$DAT_KO" ${DAT_KO_ARGS:+"$DAT_KO_ARGS"}
 	[ -e /dev/rsm ] || insmod "$DAT_RSM_KO"
 	chgrp "$group" /dev/rsm
 	chmod "$mode" /dev/rsm

@@ -35,7 +35,7 @@ echo "1..4"
 
 mode=$(stat -c %a /dev/dat)
 restore() {
-	[ -e /dev/dat ] || insmod "$DAT_KO"
+	[ -e /dev/dat ] || insmod "$DAT_KO" ${DAT_KO_ARGS:+"$DAT_KO_ARGS"}
 	[ -e /dev/rsm ] || insmod "$DAT_RSM_KO"
 	chmod 660 /dev/rsm
 	chmod "$mode" /dev/dat

@@ -20,17 +20,31 @@
 FIXTURE(lo) {
 	struct t_pair p;
 	char from[64];
+	int missing;
 };
+
+/* A test begins with this, since a fixture cannot skip its tests. */
+#define NEED_LO()							\
+	do {								\
+		if (self->missing)					\
+			SKIP(return, "dat.ko was loaded without lo=1");	\
+	} while (0)
 
 FIXTURE_SETUP(lo)
 {
+	int ret;
+
 	setenv("DAT_ADAPTER", "lo0", 1);
-	ASSERT_EQ(0, t_pair_open(&self->p));
+	ret = t_pair_open(&self->p);
+	self->missing = ret == -ENOENT;
+	if (!self->missing)
+		ASSERT_EQ(0, ret);
 }
 
 FIXTURE_TEARDOWN(lo)
 {
-	t_pair_close(&self->p);
+	if (!self->missing)
+		t_pair_close(&self->p);
 }
 
 TEST_F(lo, is_the_last_adapter)
@@ -38,6 +52,7 @@ TEST_F(lo, is_the_last_adapter)
 	struct dat_adapter a = { .size = sizeof(a) };
 	int found = 0;
 
+	NEED_LO();
 	while (!t_ioctl(self->p.f.fd, DAT_IOC_ADAPTER, &a)) {
 		EXPECT_EQ(0, found);
 		found += !strcmp((char *)a.name, "lo0");
@@ -53,6 +68,7 @@ TEST_F(lo, reaches_each_local_address)
 	};
 	unsigned int i;
 
+	NEED_LO();
 	ip("link set lo up");
 	ip("addr add 192.0.2.77/32 dev lo");
 	ip("addr add 2001:db8::77/128 dev lo nodad");
@@ -96,6 +112,7 @@ TEST_F(lo, listeners_at_two_addresses_share_a_port)
 	struct t_evd cr;
 	uint32_t psp;
 
+	NEED_LO();
 	/* The listener at all addresses has the port. */
 	ASSERT_EQ(-EADDRINUSE, t_pair_open_at(&a, "127.0.0.5"));
 	t_pair_close(&a);
@@ -146,6 +163,7 @@ TEST_F(lo, a_port_below_1024_is_privileged)
 {
 	uint32_t psp;
 
+	NEED_LO();
 	EXPECT_EQ(-EPERM, listen_as_nobody(1023));
 	EXPECT_EQ(0, listen_as_nobody(1024));
 	ASSERT_EQ(0, t_psp(&self->p.f, &self->p.cr, 1023, &psp));
@@ -157,6 +175,7 @@ TEST_F(lo, the_peer_has_an_unprivileged_port)
 	struct dat_cr_query q = { .size = sizeof(q) };
 	struct dat_eqe eqe;
 
+	NEED_LO();
 	ASSERT_EQ(0, t_connect(&self->p.f, &self->p.ep[1], T_QUAL, NULL, 0));
 	ASSERT_EQ(1, t_event(&self->p.cr, T_WAIT_MS, &eqe));
 	q.id = eqe.len;
@@ -172,6 +191,7 @@ TEST_F(lo, private_data_has_its_true_length)
 	char pd[PD + 1], back[PD + 1];
 	struct dat_eqe eqe;
 
+	NEED_LO();
 	ASSERT_EQ(PD, p->f.info.max_pd_request);
 	ASSERT_EQ(PD, p->f.info.max_pd_reply);
 	memset(pd, 1, sizeof(pd));
@@ -214,6 +234,7 @@ TEST_F(lo, a_connection_stays_in_its_network_namespace)
 	int status;
 	pid_t pid = fork();
 
+	NEED_LO();
 	if (!pid)
 		_exit(meet_elsewhere());
 	waitpid(pid, &status, 0);

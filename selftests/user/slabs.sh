@@ -42,7 +42,7 @@ slab_least() {
 	echo "$least"
 }
 
-load() { insmod "$DAT_KO" && insmod "$DAT_RSM_KO"; }
+load() { insmod "$DAT_KO" ${DAT_KO_ARGS:+"$DAT_KO_ARGS"} && insmod "$DAT_RSM_KO"; }
 
 loaded() { [ -e "/sys/module/$1" ]; }
 

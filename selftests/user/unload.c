@@ -20,8 +20,9 @@ static int unload(const char *module)
 /* Load the module whose path is in the environment variable @path. */
 static int load(const char *path)
 {
+	const char *args = strcmp(path, "DAT_KO") ? NULL : getenv("DAT_KO_ARGS");
 	int fd = open(getenv(path), O_RDONLY | O_CLOEXEC);
-	int ret = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	int ret = syscall(SYS_finit_module, fd, args ? args : "", 0) ? -errno : 0;
 
 	close(fd);
 	return ret;
