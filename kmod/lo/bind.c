@@ -30,15 +30,18 @@ static bool is_shifted(const struct dat_binding *b, const struct lo_mem *mem, u6
 static int bind_mem(struct dat_binding *b, struct lo_mem *mem, u64 offset)
 {
 	struct lo_mr *mr;
+	int ret;
 
 	if (is_shifted(b, mem, offset))
 		return -EINVAL;
 	mr = lo_mr_alloc();
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
-	lo_mr_set(mr, b->pz, mem, offset, b->addr, b->length, b->priv);
-	mr->window = true;
 	to_lo_binding(b)->mr = mr;
+	mr->window = true;
+	ret = lo_mr_set(mr, b->pz, mem, offset, b->addr, b->length, b->priv);
+	if (ret)
+		return ret;
 	b->by_request = true;
 	b->lkey = mr->next;
 	b->rkey = mr->next;

@@ -100,7 +100,7 @@ void lo_slots_wait(const struct lo_mr *mr)
 /* Returns true if the key of a segment is in effect and gives the access to all of the segment. */
 static bool mr_covers(const struct lo_mr *mr, const struct lo_side *side, const struct ib_sge *sge)
 {
-	/* Acquire: pairs with the release in mr_open(), which publishes the other members. */
+	/* Acquire: pairs with the release in mr_publish(), which publishes the other members. */
 	return mr && smp_load_acquire(&mr->key) == sge->lkey && mr->pz == side->pz &&
 	       sge->length <= mr->length && sge->addr - mr->start <= mr->length - sge->length &&
 	       (mr->priv & side->need) == side->need && (mr->write || !side->write);

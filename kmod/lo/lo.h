@@ -112,7 +112,7 @@ struct lo_mr {
 
 struct lo_lmr {
 	struct dat_lmr		lmr;
-	/* Changed under lmr.lock, because threads may bind parts of the LMR meanwhile. */
+	/* Cleared under lmr.lock, because threads may bind parts of the LMR meanwhile. */
 	struct lo_mr		*mr;	/* NULL: the key is 0, or there is no registration */
 	struct lo_mem		*mem;	/* memory of @mr, or of an LMR without a key; or NULL */
 };
@@ -351,8 +351,8 @@ void lo_lmr_exit(struct dat_lmr *lmr);
 struct lo_mem *lo_lmr_mem(struct dat_lmr *lmr, u64 *offset);
 void lo_mem_put(struct lo_mem *mem);
 struct lo_mr *lo_mr_alloc(void);
-void lo_mr_set(struct lo_mr *mr, const struct dat_pz *pz, struct lo_mem *mem, u64 offset,
-	       u64 start, u64 length, u32 priv);
+int lo_mr_set(struct lo_mr *mr, const struct dat_pz *pz, struct lo_mem *mem, u64 offset,
+	      u64 start, u64 length, u32 priv);
 void lo_mr_free(struct lo_mr *mr);
 struct lo_mr *lo_mr_find(u32 key);
 bool lo_mr_open(const struct dat_pz *pz, u32 key);

@@ -15,6 +15,7 @@
  * 255 binds, as on devices.
  */
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/scatterlist.h>
@@ -35,6 +36,10 @@
 #define PIN_BATCH	(PAGE_SIZE / sizeof(struct page *))
 /* Extents for which the first array has room. */
 #define MEM_FIRST	16
+/* Largest number of extents: kvmalloc() warns of more bytes.  Suffices for 512 GiB at least. */
+#define MEM_MAX		((u32)((INT_MAX - sizeof(struct lo_mem)) / sizeof(struct lo_extent)))
+/* Pages that are unpinned before other tasks get the CPU. */
+#define UNPIN_BATCH	16384UL
 
 static DEFINE_XARRAY_ALLOC1(lo_keys);
 static u32 lo_keys_next;	/* start of the search for an index; xa_lock */
@@ -77,8 +82,9 @@ void lo_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 leng
 
 static struct lo_mem *mem_alloc(u32 max)
 {
-	struct lo_mem *mem = kvzalloc(struct_size(mem, ext, max), GFP_KERNEL_ACCOUNT);
+	struct lo_mem *mem;
 
+	mem = kvzalloc(struct_size(mem, ext, max), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mem)
 		return NULL;
 	refcount_set(&mem->ref, 1);
@@ -86,32 +92,57 @@ static struct lo_mem *mem_alloc(u32 max)
 	return mem;
 }
 
-/* Returns memory with the contents of @mem and room for twice as many extents; frees @mem. */
+/*
+ * Returns memory with the contents of @mem and room for more extents, and frees @mem.  If memory is
+ * short or there are too many extents, returns NULL and keeps @mem.
+ */
 static struct lo_mem *mem_grow(struct lo_mem *mem)
 {
-	struct lo_mem *more = mem->max > U32_MAX / 2 ? NULL : mem_alloc(2 * mem->max);
+	u32 max = min(mem->max, MEM_MAX / 2) * 2;
+	struct lo_mem *more = max > mem->max ? mem_alloc(max) : NULL;
 
 	if (!more)
 		return NULL;
 	*more = *mem;
-	more->max = 2 * mem->max;
+	more->max = max;
 	memcpy(more->ext, mem->ext, mem->n * sizeof(mem->ext[0]));
 	kvfree(mem);
 	return more;
 }
 
-/* Appends bytes.  Returns false if @mem has no room for another extent. */
-static bool mem_add(struct lo_mem *mem, void *va, u64 length)
+/* Returns true if the bytes at @va continue the last extent. */
+static bool mem_continues(const struct lo_mem *mem, const void *va)
 {
-	struct lo_extent *last = mem->n ? &mem->ext[mem->n - 1] : NULL;
+	const struct lo_extent *last = mem->n ? &mem->ext[mem->n - 1] : NULL;
 
-	if (!last || last->va + (mem->length - last->at) != va) {
+	return last && last->va + (mem->length - last->at) == va;
+}
+
+/*
+ * Appends bytes, to the last extent if @join.  Returns false without room for another extent.
+ */
+static bool mem_add(struct lo_mem *mem, void *va, u64 length, bool join)
+{
+	if (!join) {
 		if (mem->n == mem->max)
 			return false;
 		mem->ext[mem->n++] = (struct lo_extent) { .at = mem->length, .va = va };
 	}
 	mem->length += length;
 	return true;
+}
+
+/* Unpins the pages of an extent. */
+static void extent_unpin(const struct lo_extent *ext, u64 pages, bool dirty)
+{
+	struct page *page = virt_to_page(ext->va);
+	u64 n;
+
+	for (; pages; pages -= n, page += n) {
+		n = min_t(u64, pages, UNPIN_BATCH);
+		unpin_user_page_range_dirty_lock(page, n, dirty);
+		cond_resched();
+	}
 }
 
 /* Unpins all pages, which are those of all extents. */
@@ -122,9 +153,7 @@ static void mem_unpin(struct lo_mem *mem)
 
 	for (i = 0; i < mem->n; i++) {
 		end = i + 1 < mem->n ? mem->ext[i + 1].at : mem->length;
-		unpin_user_page_range_dirty_lock(virt_to_page(mem->ext[i].va),
-						 (end - mem->ext[i].at) >> PAGE_SHIFT, mem->write);
-		cond_resched();
+		extent_unpin(&mem->ext[i], (end - mem->ext[i].at) >> PAGE_SHIFT, mem->write);
 	}
 }
 
@@ -169,16 +198,21 @@ static int mem_charge(struct lo_mem *mem, u64 npages)
 static long mem_add_pages(struct lo_mem **memp, struct page **pages, long n)
 {
 	struct lo_mem *more;
+	bool join;
+	void *va;
 	long i;
 
 	for (i = 0; i < n; i++) {
-		if (mem_add(*memp, page_address(pages[i]), PAGE_SIZE))
+		va = page_address(pages[i]);
+		/* In some memory models, pages that adjoin may have structures that do not. */
+		join = mem_continues(*memp, va) && virt_to_page(va - 1) + 1 == pages[i];
+		if (mem_add(*memp, va, PAGE_SIZE, join))
 			continue;
 		more = mem_grow(*memp);
 		if (!more)
 			break;
 		*memp = more;
-		mem_add(more, page_address(pages[i]), PAGE_SIZE);
+		mem_add(more, va, PAGE_SIZE, false);
 	}
 	return i;
 }
@@ -220,10 +254,16 @@ static int mem_pin_pages(struct lo_mem **memp, unsigned long at, u64 npages)
 static struct lo_mem *mem_pin(u64 start, u64 length, bool write)
 {
 	unsigned long at = start & PAGE_MASK;
-	u64 npages = (PAGE_ALIGN(start + length) - at) >> PAGE_SHIFT;
-	struct lo_mem *mem = mem_alloc(MEM_FIRST);
+	struct lo_mem *mem;
+	u64 npages, last;
 	int ret;
 
+	if (check_add_overflow(start, length - 1, &last))
+		return ERR_PTR(-EINVAL);
+	npages = (last >> PAGE_SHIFT) - (start >> PAGE_SHIFT) + 1;
+	if (npages > UINT_MAX)
+		return ERR_PTR(-EINVAL);
+	mem = mem_alloc(MEM_FIRST);
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
 	mem->write = write;
@@ -261,13 +301,16 @@ static int mem_of_sg(struct lo_mem *mem, const struct dat_kmem *from)
 {
 	struct scatterlist *sg;
 	unsigned int i;
+	void *va;
 
 	mem->write = true;
 	mem->length = 0;
 	mem->n = 0;
-	for_each_sgtable_dma_sg(&from->sgt, sg, i)
-		if (!mem_add(mem, (void *)(uintptr_t)sg_dma_address(sg), sg_dma_len(sg)))
+	for_each_sgtable_dma_sg(&from->sgt, sg, i) {
+		va = (void *)(uintptr_t)sg_dma_address(sg);
+		if (!mem_add(mem, va, sg_dma_len(sg), mem_continues(mem, va)))
 			return -E2BIG;
+	}
 	return 0;
 }
 
@@ -327,11 +370,14 @@ struct lo_mr *lo_mr_alloc(void)
 
 /*
  * Sets what the key of @mr gives access to, once the key is in effect.  Takes a reference to @mem,
- * if @mr does not have it.  No key of @mr gives access at the call.
+ * if @mr does not have it.  No key of @mr gives access at the call.  Fails with -EINVAL if @mem has
+ * not all of the bytes: whatever a caller has checked, a key never exceeds its memory.
  */
-void lo_mr_set(struct lo_mr *mr, const struct dat_pz *pz, struct lo_mem *mem, u64 offset,
-	       u64 start, u64 length, u32 priv)
+int lo_mr_set(struct lo_mr *mr, const struct dat_pz *pz, struct lo_mem *mem, u64 offset,
+	      u64 start, u64 length, u32 priv)
 {
+	if (length > mem->length || offset > mem->length - length)
+		return -EINVAL;
 	if (mr->mem != mem)
 		mem_get(mem);
 	mr->mem = mem;
@@ -341,6 +387,7 @@ void lo_mr_set(struct lo_mr *mr, const struct dat_pz *pz, struct lo_mem *mem, u6
 	mr->length = length;
 	mr->priv = priv;
 	mr->write = mem->write;
+	return 0;
 }
 
 /* Ends the key, and frees @mr and its reference to memory; @mr may be NULL.  May sleep. */
@@ -348,7 +395,8 @@ void lo_mr_free(struct lo_mr *mr)
 {
 	if (!mr)
 		return;
-	lo_mr_kill(mr, mr->next);
+	xchg(&mr->key, 0);
+	lo_slots_wait(mr);
 	xa_erase(&lo_keys, mr->index);
 	lo_mem_put(mr->mem);
 	kfree_rcu(mr, rcu);
@@ -360,7 +408,7 @@ struct lo_mr *lo_mr_find(u32 key)
 	return xa_load(&lo_keys, key >> KEY_GEN_BITS);
 }
 
-static void mr_open(struct lo_mr *mr)
+static void mr_publish(struct lo_mr *mr)
 {
 	/* Release: publishes the other members.  Pairs with the acquire in mr_covers(). */
 	smp_store_release(&mr->key, mr->next);
@@ -376,7 +424,7 @@ bool lo_mr_open(const struct dat_pz *pz, u32 key)
 
 	if (!mr || mr->next != key || mr->pz != pz || READ_ONCE(mr->key))
 		return false;
-	mr_open(mr);
+	mr_publish(mr);
 	return true;
 }
 
@@ -395,15 +443,18 @@ bool lo_mr_kill(struct lo_mr *mr, u32 key)
 }
 
 /* Gives the registration of an LMR a key. */
-static int lmr_open(struct dat_lmr *lmr, struct lo_mem *mem, u64 offset)
+static int lmr_add_key(struct dat_lmr *lmr, struct lo_mem *mem, u64 offset)
 {
 	struct lo_mr *mr = lo_mr_alloc();
+	int ret;
 
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
-	lo_mr_set(mr, lmr->pz, mem, offset, lmr->start, lmr->length, lmr->priv);
-	mr_open(mr);
 	to_lo_lmr(lmr)->mr = mr;
+	ret = lo_mr_set(mr, lmr->pz, mem, offset, lmr->start, lmr->length, lmr->priv);
+	if (ret)
+		return ret;
+	mr_publish(mr);
 	lmr->lkey = mr->key;
 	return 0;
 }
@@ -417,7 +468,7 @@ int lo_lmr_user(struct dat_lmr *lmr)
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	to_lo_lmr(lmr)->mem = mem;
-	ret = lmr_open(lmr, mem, offset_in_page(lmr->start));
+	ret = lmr_add_key(lmr, mem, offset_in_page(lmr->start));
 	lmr->rkey = lmr->lkey;
 	return ret;
 }
@@ -447,12 +498,14 @@ int lo_lmr_kernel(struct dat_lmr *lmr)
 	ret = mem_of_sg(mem, lmr->mem);
 	if (ret)
 		return ret;
+	if (lmr->length > mem->length)
+		return -EINVAL;
 	if (n == 1 && !remote) {
 		lmr->shift = sg_dma_address(sgl) - lmr->start;
 		lmr->lkey = lmr->pz->dma_key;
 		return 0;
 	}
-	ret = lmr_open(lmr, mem, 0);
+	ret = lmr_add_key(lmr, mem, 0);
 	if (remote)
 		lmr->rkey = lmr->lkey;
 	return ret;
@@ -504,9 +557,8 @@ int lo_lmr_empty(struct dat_lmr *lmr, u32 max_pages)
 	mr = lo_mr_alloc();
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
-	lo_mr_set(mr, lmr->pz, llmr->mem, 0, 0, 0, 0);
 	llmr->mr = mr;
-	return 0;
+	return lo_mr_set(mr, lmr->pz, llmr->mem, 0, 0, 0, 0);
 }
 
 /* Counts the generation.  0 as a key would mean that the key gives no access. */
@@ -529,7 +581,9 @@ int lo_lmr_map(struct dat_lmr *lmr, struct dat_kmem *mem, u32 max_pages, u64 sta
 	if (ret)
 		return ret;
 	mr->next = key_next(mr->next);
-	lo_mr_set(mr, lmr->pz, llmr->mem, 0, start, llmr->mem->length, priv);
+	ret = lo_mr_set(mr, lmr->pz, llmr->mem, 0, start, llmr->mem->length, priv);
+	if (ret)
+		return ret;
 	keys->lkey = mr->next;
 	keys->rkey = priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE) ? mr->next : 0;
 	return 0;

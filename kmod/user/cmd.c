@@ -276,6 +276,9 @@ static int lmr_check(const struct dat_lmr_create *arg)
 		return -EOPNOTSUPP;
 	if (!arg->length || arg->addr + arg->length < arg->addr)
 		return -EINVAL;
+	/* The end of the last page must not wrap either. */
+	if (PAGE_ALIGN(arg->addr + arg->length) < arg->addr + arg->length)
+		return -EINVAL;
 	if (!(arg->flags & DAT_LMR_SHARED) && memchr_inv(arg->cookie, 0, sizeof(arg->cookie)))
 		return -EINVAL;
 	return 0;

@@ -369,6 +369,28 @@ TEST_F(memory, memory_that_is_not_there_is_EFAULT)
 	EXPECT_EQ(-EFAULT, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg));
 }
 
+/* The number of pages must not wrap to 0: the key would open all addresses, also the kernel's. */
+TEST_F(memory, memory_at_the_end_of_the_address_space_is_refused)
+{
+	static const uint64_t addrs[] = { 0, 1, 4095, 4096, 4097, 1 << 20 };
+	struct dat_lmr_create arg = {
+		.size = sizeof(arg), .pz = self->p.pz, .priv = T_PRIV_ALL,
+	};
+	unsigned int i;
+	uint64_t end;
+
+	for (i = 0; i < sizeof(addrs) / sizeof(addrs[0]); i++) {
+		for (end = -1ULL; end >= -4098ULL; end--) {
+			arg.addr = addrs[i];
+			arg.length = end - arg.addr;
+			ASSERT_NE(0, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg))
+				TH_LOG("%#llx to %#llx", (long long)arg.addr, (long long)end);
+		}
+		arg.length = -1;
+		ASSERT_NE(0, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &arg));
+	}
+}
+
 TEST_F(memory, read_only_memory_cannot_be_registered_for_writing)
 {
 	struct dat_lmr_create arg = {
