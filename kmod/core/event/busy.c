@@ -82,16 +82,26 @@ static struct dat_cq *busy_turn(struct dat_busy *b)
 	return link ? container_of(link, struct dat_cq, link) : NULL;
 }
 
-/* Takes completions from the CQs of the round. */
-static void busy_look(struct dat_busy *b)
+/*
+ * Takes completions from the CQs of the round, until the tail of the EVD's ring differs from @tail.
+ * The round may be long, and a look may take as long as a copy of many bytes.  So another task that
+ * needs the CPU gets it, and the next call goes on with the next CQ.
+ */
+static void busy_look(struct dat_evd *evd, u32 tail)
 {
+	struct dat_busy *b = &evd->busy;
 	u32 n = READ_ONCE(b->round.count);
 	struct dat_cq *cq;
 
-	rcu_read_lock();
-	while (n-- && (cq = busy_turn(b)))
-		cq->ops->look(cq);
-	rcu_read_unlock();
+	while (n--) {
+		rcu_read_lock();
+		cq = busy_turn(b);
+		if (cq)
+			cq->ops->look(cq);
+		rcu_read_unlock();
+		if (!cq || READ_ONCE(evd->ring.tail) != tail || need_resched())
+			break;
+	}
 }
 
 /*
@@ -182,7 +192,7 @@ static int busy_spin(struct dat_evd *evd, u32 tail, u64 spin_ns)
 	int ret;
 
 	for (;;) {
-		busy_look(b);
+		busy_look(evd, tail);
 		/*
 		 * Acquire: a thread that sees an event of the IA's shutdown must also see
 		 * evd->dead.

@@ -18,7 +18,7 @@ void dat_round_join(struct dat_round *r, struct dat_round_link *link)
 	lockdep_assert_held(&r->lock);
 	list_add_tail(&link->node, &r->links);
 	WRITE_ONCE(r->count, r->count + 1);
-	link->round = r;
+	WRITE_ONCE(link->round, r);
 }
 
 /*
@@ -35,7 +35,7 @@ bool dat_round_leave(struct dat_round_link *link)
 	list_del(&link->node);
 	WRITE_ONCE(r->count, r->count - 1);
 	spin_unlock_bh(&r->lock);
-	link->round = NULL;
+	WRITE_ONCE(link->round, NULL);
 	return true;
 }
 
