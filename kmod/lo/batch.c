@@ -84,7 +84,8 @@ static enum lo_copied copy_part(struct lo_batch *b, const struct lo_side *from,
 				const struct lo_side *to, u32 len)
 {
 	struct lo_lane *l = b->l;
-	u32 part = min(len - l->done, b->room);
+	/* A short message is not cut: its words are to become visible at once. */
+	u32 part = min(len - l->done, max_t(u32, b->room, LO_ORDERED));
 	enum lo_copied ret;
 
 	/* lo_copy() checks the keys of two single segments before it copies. */
@@ -99,7 +100,7 @@ static enum lo_copied copy_part(struct lo_batch *b, const struct lo_side *from,
 	ret = lo_copy(b->slot, from, to, l->done, &part, l->done + part == len);
 	if (ret == LO_COPIED) {
 		l->done += part;
-		b->room = l->done == len ? b->room - part : 0;
+		b->room = l->done == len ? b->room - min(part, b->room) : 0;
 	}
 	return ret;
 }
@@ -118,9 +119,15 @@ static struct lo_side local_side(const struct lo_conn *lc, const struct lo_wqe *
 }
 
 /* Returns the receive of the oldest message.  NULL: there is none. */
-static const struct lo_wqe *lane_recv(struct lo_lane *l)
+static const struct lo_wqe *batch_recv(struct lo_batch *b)
 {
-	return l->to->conn.ep->srq ? lo_srq_take(l) : lo_fifo_peek(&l->to->rq, 0);
+	struct lo_lane *l = b->l;
+
+	if (!l->to->conn.ep->srq)
+		return lo_fifo_peek(&l->to->rq, 0);
+	/* The end of a key waits for the slot, and must not wait for srq->lock as well. */
+	batch_unlock(b);
+	return lo_srq_take(l);
 }
 
 /* Ends a receive. */
@@ -142,8 +149,9 @@ static struct lo_mr *invalidated_mr(const struct lo_lane *l, const struct lo_wqe
 {
 	struct lo_mr *mr = lo_mr_find(wqe->rkey);
 
-	return mr && mr->window && mr->pz == l->to->conn.ep->pz && READ_ONCE(mr->key) == wqe->rkey ?
-	       mr : NULL;
+	/* Acquire: pairs with the release in mr_publish(). */
+	return mr && smp_load_acquire(&mr->key) == wqe->rkey && mr->window &&
+	       mr->pz == l->to->conn.ep->pz ? mr : NULL;
 }
 
 /* Ends a message and its receive, both with an error. */
@@ -176,19 +184,23 @@ static enum lo_step send_done(struct lo_batch *b, const struct lo_wqe *wqe,
 static enum lo_step do_send(struct lo_batch *b, const struct lo_wqe *wqe)
 {
 	struct lo_lane *l = b->l;
-	const struct lo_wqe *recv = lane_recv(l);
+	const struct lo_wqe *recv = batch_recv(b);
 	struct lo_side from, to;
 	struct ib_sge data;
 
 	if (!recv)
 		return STEP_STALL;
-	if (unlikely(wqe->len > recv->len))
-		return send_refused(b, recv, DAT_ST_LOCAL_LENGTH);
-	if (unlikely(wqe->op == LO_SEND_INV) && !l->done && !invalidated_mr(l, wqe))
-		return send_refused(b, recv, DAT_ST_BAD_RESPONSE);
+	from = local_side(l->from, wqe, &data);
+	if (unlikely(wqe->len > recv->len ||
+		     (wqe->op == LO_SEND_INV && !l->done && !invalidated_mr(l, wqe)))) {
+		/* As on devices, an error of the sender's memory comes first. */
+		if (wqe->len && !lo_side_check(&from, wqe->len))
+			return request_done(b, DAT_ST_LOCAL_PROTECTION);
+		return send_refused(b, recv, wqe->len > recv->len ? DAT_ST_LOCAL_LENGTH :
+								    DAT_ST_BAD_RESPONSE);
+	}
 	if (!wqe->len)
 		return send_done(b, wqe, recv);
-	from = local_side(l->from, wqe, &data);
 	to = (struct lo_side) {
 		.sge = recv->seg, .n = recv->nseg, .pz = l->to->conn.ep->pz, .write = true,
 		.kernel = l->to->kernel,
@@ -410,12 +422,6 @@ static bool lane_feed(struct lo_lane *l)
 	return found;
 }
 
-/* Returns true if the teardown of either end has begun.  It then does the rest. */
-static bool lane_ends(const struct lo_lane *l)
-{
-	return dat_conn_is_closing(&l->from->conn) || dat_conn_is_closing(&l->to->conn);
-}
-
 /*
  * Carries out a slice.  The lane is locked and not closed; softirqs are disabled.  Adds the number
  * of completions to *@n.  Returns true if more can be done at once.
@@ -426,7 +432,7 @@ bool lo_slice(struct lo_lane *l, bool soft, u32 *n)
 	enum lo_step step = STEP_DONE;
 
 	lockdep_assert_held(&l->lock);
-	if (l->failed || lane_ends(l))
+	if (l->failed || lo_lane_ends(l))
 		return false;
 	b.l = l;
 	b.slot = NULL;

@@ -28,7 +28,8 @@
  * as devices in practice write in rising order.  memcpy() promises no order: it may write the last
  * bytes first, and the microcode of string instructions may write within the string in any order.
  * So lo_move() stores the end of a message with a loop of its own, which stores each naturally
- * aligned word of up to 8 bytes at once, in rising order, each with release semantics.  A release
+ * aligned word of up to 8 bytes at once, in rising order, each with release semantics.  Only a word
+ * that a segment, or a page of the source, ends within is stored in two steps.  A release
  * orders all earlier stores before it, on x86 also those of an earlier string instruction.  A write
  * barrier follows each piece that memcpy() has copied, so pieces become visible in rising order as
  * well.  A reader that sees a new word at the end therefore sees the whole message, given that it
@@ -40,8 +41,7 @@
 
 #include "lo/lo.h"
 
-/* Messages up to this length, and the last bytes of longer ones, are stored in order. */
-#define ORDERED		128
+/* Bytes at the end of a longer message that are stored in order. */
 #define ORDERED_END	64
 
 static DEFINE_PER_CPU_ALIGNED(struct lo_slot, lo_slots);
@@ -253,19 +253,20 @@ static void move_in_order(void *to, const void *from, size_t n)
 
 /*
  * Copies @n contiguous bytes, which end the message if @end.  Returns false if the memory has an
- * uncorrectable error, which copy_mc_to_kernel() survives where the architecture can.
+ * uncorrectable error, which copy_mc_to_kernel() survives where the architecture can.  An error in
+ * the bytes that are stored in order is not survived.
  */
 static bool lo_move(void *to, const void *from, size_t n, bool end)
 {
 	size_t last = n, first;
 
-	if (n > ORDERED)
+	if (n > LO_ORDERED)
 		last = end ? ORDERED_END + ((uintptr_t)(to + n) & 7) : 0;
 	first = n - last;
+	smp_wmb();	/* pieces become visible in rising order */
 	/* The consumers of both sides may access their memory meanwhile. */
 	if (first && data_race(copy_mc_to_kernel(to, from, first)))
 		return false;
-	smp_wmb();	/* pieces become visible in rising order */
 	move_in_order(to + first, from + first, last);
 	return true;
 }

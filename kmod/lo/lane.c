@@ -8,8 +8,8 @@
  *
  *	lo_run()	the thread that has kicked, after its pump (ep->runner)
  *	lo_look()	a thread that polls an EVD of either end, if a CQ of the lane has joined
- *	lane_task()	a tasklet, if a kernel consumer has posted, or a handler
- *	lane_work()	a work item, for what is too long for the others
+ *	lane_task()	a tasklet, for the requests of a kernel module
+ *	lane_work()	a work item, for what the others leave
  *
  * No thread waits for the lock of a lane to carry out: if the trylock fails, the thread that holds
  * the lock looks at lane->want again after its unlock.  The letters mark barriers:
@@ -37,7 +37,10 @@
  * Waiting for a receive: the thread that finds none sets lo_conn.hungry under the ep->lock of the
  * receiver, after another look.  The post of a receive, which holds that lock, marks the lane.
  *
- * The model selftests/model/lane.pml checks all this.
+ * A thread that is preempted in a slice, which PREEMPT_RT allows, delays this connection until it
+ * runs again: a trylock does not pass its priority on.
+ *
+ * The model selftests/model/lane.pml checks who looks again, and the barriers.
  */
 #include <linux/sched/signal.h>
 
@@ -59,8 +62,12 @@ static const struct dat_sink lo_no_sink;
 int lo_lanes_init(void)
 {
 	lo_slots_init();
-	/* A lane may carry the requests by which memory is reclaimed. */
-	lo_wq = alloc_workqueue("dat-lo", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	/*
+	 * A lane may carry the requests by which memory is reclaimed.  The works copy for
+	 * processes, outside of their cgroups, so they take at most a quarter of the CPUs.
+	 */
+	lo_wq = alloc_workqueue("dat-lo", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS,
+				max(num_possible_cpus() / 4, 1U));
 	return lo_wq ? 0 : -ENOMEM;
 }
 
@@ -71,47 +78,67 @@ void lo_lanes_exit(void)
 }
 
 /*
- * Marks a lane.  @runner: the caller's thread looks at the mark later; else a tasklet does.
- * Context: any but hard interrupt.
+ * Lets a thread carry requests out that no thread of the consumer will.  Only the requests of a
+ * kernel module are carried out in a softirq: a softirq must not copy for a process.
  */
-void lo_lane_wake(struct lo_lane *l, bool runner)
+static void lane_schedule(struct lo_lane *l)
 {
-	smp_store_release(&l->want, 1);				/* (A) */
-	if (!runner)
+	if (l->kernel)
 		tasklet_schedule(&l->task);
+	else
+		queue_work(lo_wq, &l->work);
 }
 
 /*
- * Carries out at most @slices slices, unless another thread does so.  @soft: the caller is a
- * tasklet.  Context: softirqs disabled; the lane may be closed.  Returns true if more is left to
- * do, which the caller must then do later.
+ * Marks a lane after a post of requests; ep->lock of the sender is held.  @runner: the caller's
+ * thread looks at the mark later.
  */
-static bool lane_carry(struct lo_lane *l, u32 slices, bool soft)
+void lo_lane_posted(struct lo_lane *l, bool runner)
+{
+	smp_store_release(&l->want, 1);				/* (A) */
+	if (!runner)
+		lane_schedule(l);
+}
+
+/*
+ * Marks a lane that has waited for a receive.  @runner: see lo_lane_posted().  An exchange, because
+ * a store might overwrite the mark of a post in between, and hide its release.  Context: any but
+ * hard interrupt.
+ */
+void lo_lane_wake(struct lo_lane *l, bool runner)
+{
+	xchg(&l->want, 1);					/* (A) */
+	if (!runner)
+		lane_schedule(l);
+}
+
+/*
+ * Carries out a slice, unless another thread does so.  @soft: the caller is a tasklet.  Context:
+ * softirqs disabled; the lane may be closed.  Returns true if more is left, which the caller must
+ * then do later.
+ */
+static bool lane_slice(struct lo_lane *l, bool soft)
 {
 	u32 n = 0;
 
-	for (;;) {
-		smp_mb();					/* (B) */
-		if (!READ_ONCE(l->want))
-			return false;
-		if (!slices--)
-			return true;
-		if (!spin_trylock(&l->lock))
-			return false;
-		xchg(&l->want, 0);				/* (C) */
-		if (!l->closed && lo_slice(l, soft, &n))
-			xchg(&l->want, 1);			/* (D) */
-		spin_unlock(&l->lock);
-	}
+	smp_mb();						/* (B) */
+	if (!READ_ONCE(l->want) || !spin_trylock(&l->lock))
+		return false;
+	xchg(&l->want, 0);					/* (C) */
+	if (!l->closed && lo_slice(l, soft, &n))
+		xchg(&l->want, 1);				/* (D) */
+	spin_unlock(&l->lock);
+	smp_mb();						/* (B) */
+	return READ_ONCE(l->want);
 }
 
-/* Carries out one slice, with softirqs enabled.  Returns true if more is left. */
-static bool lane_carry_bh(struct lo_lane *l)
+/* Carries out a slice in process context; see lane_slice(). */
+static bool lane_slice_bh(struct lo_lane *l)
 {
 	bool more;
 
 	local_bh_disable();
-	more = lane_carry(l, 1, false);
+	more = lane_slice(l, false);
 	local_bh_enable();
 	return more;
 }
@@ -119,37 +146,56 @@ static bool lane_carry_bh(struct lo_lane *l)
 /* Carries out a slice in process context, and leaves the rest to a work item. */
 void lo_lane_carry(struct lo_lane *l)
 {
-	if (lane_carry_bh(l))
+	if (lane_slice_bh(l))
 		queue_work(lo_wq, &l->work);
 }
 
 /*
- * Continues after the first slice of a kick.  The thread pays for its own messages, but a signal
- * must not wait for them.  May sleep.
+ * Goes on with a lane that has more after a slice, in a thread of the consumer that needs it.  At
+ * least LO_TURN slices, and until the requests before @end have completed, if @ep is not NULL.
+ * Other threads may go on posting, so later requests are left to the work item.  May sleep.
  */
-static void lane_continue(struct lo_lane *l)
+static void lane_continue(struct lo_lane *l, const struct dat_ep *ep, u32 end)
 {
 	bool more = true;
 	u32 i;
 
-	for (i = 1; more && i < LO_TURN && !signal_pending(current); i++) {
+	for (i = 1; more && !fatal_signal_pending(current); i++) {
+		if (i >= LO_TURN && (!ep || (s32)(end - READ_ONCE(ep->sq.done)) <= 0))
+			break;
 		cond_resched();
-		more = lane_carry_bh(l);
+		more = lane_slice_bh(l);
 	}
 	if (more)
 		queue_work(lo_wq, &l->work);
 }
 
 /*
- * Carries out what the pump has posted: the consumer's own requests, and a slice of the peer's, if
- * these had waited for receives.
+ * Returns the index after the newest request in the ring, if the EP still has the connection @conn,
+ * which is only compared.
+ */
+static u32 posted_end(struct dat_ep *ep, const struct dat_conn *conn)
+{
+	u32 end;
+
+	spin_lock_bh(&ep->lock);
+	end = ep->sq.done;
+	if (ep->conn == conn)
+		end = ep->sq.head + ep->sq.ops->pending(&ep->sq);
+	spin_unlock_bh(&ep->lock);
+	return end;
+}
+
+/*
+ * Carries out what the pump has posted.  The thread that has kicked pays for all requests that are
+ * in the ring, and for some slices of the peer's requests that had waited for its receives.
  */
 void lo_run(struct dat_ep *ep)
 {
+	bool more, more_in = false;
 	struct lo_link *link = NULL;
 	struct dat_conn *conn;
-	struct lo_lane *own;
-	bool more;
+	struct lo_lane *own, *in;
 
 	rcu_read_lock();
 	conn = READ_ONCE(ep->conn);
@@ -160,15 +206,20 @@ void lo_run(struct dat_ep *ep)
 		return;
 	}
 	own = lo_lane_out(to_lo_conn(conn));
-	if (READ_ONCE(lo_lane_in(to_lo_conn(conn))->want))
-		lo_lane_carry(lo_lane_in(to_lo_conn(conn)));
-	more = lane_carry_bh(own);
+	in = lo_lane_in(to_lo_conn(conn));
+	if (READ_ONCE(in->want))
+		more_in = lane_slice_bh(in);
+	more = lane_slice_bh(own);
 	/* Without a reference, the connection has ended. */
-	more = more && kref_get_unless_zero(&link->ref);
-	rcu_read_unlock();
-	if (!more)
+	if ((!more && !more_in) || !kref_get_unless_zero(&link->ref)) {
+		rcu_read_unlock();
 		return;
-	lane_continue(own);
+	}
+	rcu_read_unlock();
+	if (more)
+		lane_continue(own, ep, posted_end(ep, conn));
+	if (more_in)
+		lane_continue(in, NULL, 0);
 	lo_link_put(link);
 }
 
@@ -202,12 +253,16 @@ static struct lo_lane *lane_of(struct dat_cq *cq)
 	return container_of(cq, struct lo_cq, cq)->lane;
 }
 
-/* Returns true if the ring of the sender has requests.  The lane is locked and not closed. */
+/*
+ * Returns true if the ring of the sender has requests.  The lane is locked and not closed, so the
+ * EP keeps its ring.  The result may be outdated without ep->lock; the next look finds the rest.
+ */
 static bool ring_has_more(const struct lo_lane *l)
 {
 	const struct dat_queue *q = &l->from->conn.ep->sq;
 
-	return q->ops->pending(q);
+	/* Other threads may pump. */
+	return data_race(q->ops->pending(q));
 }
 
 /* Returns true if threads that poll look at the lane, or lo_rearm() is going to be called. */
@@ -238,9 +293,12 @@ void lo_look(struct dat_cq *cq)
 	spin_unlock(&l->lock);
 	smp_mb();						/* (B) */
 	if (unlikely(READ_ONCE(l->want) && !lane_polled(l)))
-		tasklet_schedule(&l->task);
-	if (n)
-		cq_seen(cq);
+		lane_schedule(l);
+	/* The slice was for both. */
+	if (n) {
+		cq_seen(&l->recvs.cq);
+		cq_seen(&l->requests.cq);
+	}
 out:
 	local_bh_enable();
 }
@@ -254,31 +312,29 @@ void lo_rearm(struct dat_cq *cq)
 static void lane_task(struct tasklet_struct *t)
 {
 	struct lo_lane *l = from_tasklet(l, t, task);
+	/* lo_lane_open() may set the sink meanwhile, so the batch ends where it has begun. */
+	const struct dat_sink *sink = READ_ONCE(l->recvs.cq.sink);
 	bool more;
 
-	dat_complete_begin(&l->recvs.cq);
-	more = lane_carry(l, 1, true);
-	dat_complete_end(&l->recvs.cq);
+	if (sink->begin)
+		sink->begin();
+	more = lane_slice(l, true);
+	if (sink->release)
+		sink->release();
 	if (more)
 		queue_work(lo_wq, &l->work);
 }
 
+/* Pulls, and carries out a slice.  Queues itself behind the works of other lanes for the next. */
 static void lane_work(struct work_struct *work)
 {
 	struct lo_lane *l = container_of(work, struct lo_lane, work);
-	bool more = true;
-	u32 i;
 
 	spin_lock_bh(&l->lock);
 	if (!l->closed)
 		lane_pull(l);
 	spin_unlock_bh(&l->lock);
-	for (i = 0; more && i < LO_TURN; i++) {
-		more = lane_carry_bh(l);
-		cond_resched();
-	}
-	if (more)
-		queue_work(lo_wq, &l->work);
+	lo_lane_carry(l);
 }
 
 static void cq_init(struct lo_cq *lcq, struct lo_lane *l)
@@ -307,7 +363,7 @@ static void cq_open(struct lo_cq *lcq, const struct dat_conn *conn, const struct
 {
 	spin_lock(&lcq->cq.lock);
 	lcq->cq.ops = conn->dev->ops;
-	lcq->cq.sink = sink;
+	WRITE_ONCE(lcq->cq.sink, sink);
 	lcq->cq.evd = evd;
 	spin_unlock(&lcq->cq.lock);
 }

@@ -70,6 +70,7 @@ static struct lo_link *link_alloc(const struct lo_conn *lc)
 static void link_join(struct lo_link *link, struct lo_conn *lc, u32 side)
 {
 	lc->side = side;
+	link->lane[side].kernel = lc->kernel;
 	/* Release: lo_run(), which finds @lc under RCU, also sees @side and the lanes. */
 	smp_store_release(&lc->link, link);
 	lc->conn.puller = &lo_lane_out(lc)->recvs.cq;

@@ -45,8 +45,13 @@
 #define LO_BATCH	16
 /* Longest message that a softirq copies; a work item copies longer messages. */
 #define LO_SOFT		SZ_16K
-/* Slices that a kick or a work item carries out in a row. */
+/* Slices that a kick carries out at least, if there is as much. */
 #define LO_TURN		16
+/*
+ * Messages up to this length, and the last bytes of longer ones, are stored in order.  A slice does
+ * not end within so few bytes.
+ */
+#define LO_ORDERED	128
 /* Largest number of entries of a queue that are in flight; the others wait in the ring. */
 #define LO_WINDOW	64U
 
@@ -81,8 +86,9 @@ struct lo_mem {
 
 /**
  * struct lo_mr - what a key gives access to
- * @key: the key while it gives access, else 0; written last by lo_mr_open().  The other members are
- *	constant while @key is not 0, and until lo_mr_kill() has returned.
+ * @key: the key while it gives access, else 0; written last by lo_mr_open().  While @key is not 0,
+ *	the other members are constant.  A copy that a slot names sees them constant until the copy
+ *	has ended; any other reader gets a hint, which the copy checks again.
  * @index: index in the table of keys
  * @next: key that lo_mr_open() puts into effect
  * @priv: DAT_PRIV_* bits
@@ -181,12 +187,14 @@ struct lo_cq {
  *	joins only if @recvs has joined, because otherwise the kicks suffice
  * @link: connection, which contains the lane; constant
  * @lock: lock of the lane: the thread that holds it carries requests out
+ * @kernel: flag: @from belongs to a kernel module; set before the end can post, then constant
  * @want: flag: some thread must look for requests; set without the lock, cleared before a slice
  * @taken: index of the buffer that the oldest request has got from the SRQ of @to, or LO_NONE;
- *	written under srq->lock
+ *	written under srq->lock while the lane is in @stalled, else with @lock held
  * @stalled: entry in the SRQ's list of lanes that wait for a buffer; srq->lock
- * @task: tasklet that carries requests out if no thread of the consumer does
- * @work: work item that carries out what is too long for other contexts
+ * @task: tasklet that carries requests of a kernel module out
+ * @work: work item that carries out what no thread of a consumer does
+ * @rights: DAT_PRIV_REMOTE_* bits that @from has at @to; read without a lock
  *
  * Protected by @lock:
  *
@@ -195,7 +203,6 @@ struct lo_cq {
  * @failed: flag: a request has failed, so none is carried out any more
  * @rdma: flag: the lane has carried out an RDMA operation, so @recvs does not join any more: the
  *	program of @to might wait for the next one by polling memory, and then poll no EVD
- * @rights: DAT_PRIV_REMOTE_* bits that @from has at @to; read without a lock
  * @from: end that posts the requests
  * @to: end that posts the receives
  * @done: number of bytes of the oldest request that are copied
@@ -205,6 +212,7 @@ struct lo_lane {
 	struct lo_cq		requests;
 	struct lo_link		*link;
 	spinlock_t		lock;		/* lock of the lane, see above */
+	bool			kernel;
 	u32			want;
 	u32			taken;
 	struct list_head	stalled;
@@ -328,6 +336,12 @@ static inline struct lo_lane *lo_lane_out(const struct lo_conn *lc)
 	return &lc->link->lane[lc->side];
 }
 
+/* Returns true if the teardown of either end has begun, which does the rest.  The lane is open. */
+static inline bool lo_lane_ends(const struct lo_lane *l)
+{
+	return dat_conn_is_closing(&l->from->conn) || dat_conn_is_closing(&l->to->conn);
+}
+
 /* Returns the lane that carries the requests of the peer. */
 static inline struct lo_lane *lo_lane_in(const struct lo_conn *lc)
 {
@@ -436,6 +450,7 @@ void lo_lane_open(struct lo_lane *l, struct lo_conn *from, struct lo_conn *to);
 void lo_lane_close(struct lo_lane *l);
 void lo_lane_stop(struct lo_lane *l);
 void lo_lane_carry(struct lo_lane *l);
+void lo_lane_posted(struct lo_lane *l, bool runner);
 void lo_lane_wake(struct lo_lane *l, bool runner);
 int lo_allow_peer(struct dat_conn *conn, bool write);
 void lo_run(struct dat_ep *ep);

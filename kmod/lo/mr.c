@@ -36,7 +36,7 @@
 #define PIN_BATCH	(PAGE_SIZE / sizeof(struct page *))
 /* Extents for which the first array has room. */
 #define MEM_FIRST	16
-/* Largest number of extents: kvmalloc() warns of more bytes.  Suffices for 512 GiB at least. */
+/* Largest number of extents: kvmalloc() warns of more bytes.  They have 256 GiB at least. */
 #define MEM_MAX		((u32)((INT_MAX - sizeof(struct lo_mem)) / sizeof(struct lo_extent)))
 /* Pages that are unpinned before other tasks get the CPU. */
 #define UNPIN_BATCH	16384UL
@@ -93,8 +93,8 @@ static struct lo_mem *mem_alloc(u32 max)
 }
 
 /*
- * Returns memory with the contents of @mem and room for more extents, and frees @mem.  If memory is
- * short or there are too many extents, returns NULL and keeps @mem.
+ * Returns memory with the contents of @mem and room for more extents, and frees @mem.  Returns
+ * NULL, and does not free @mem, if memory is short or there are too many extents.
  */
 static struct lo_mem *mem_grow(struct lo_mem *mem)
 {
@@ -118,9 +118,7 @@ static bool mem_continues(const struct lo_mem *mem, const void *va)
 	return last && last->va + (mem->length - last->at) == va;
 }
 
-/*
- * Appends bytes, to the last extent if @join.  Returns false without room for another extent.
- */
+/* Appends bytes, to the last extent if @join.  Returns false if @mem has no room for another. */
 static bool mem_add(struct lo_mem *mem, void *va, u64 length, bool join)
 {
 	if (!join) {

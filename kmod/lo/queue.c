@@ -137,7 +137,7 @@ int lo_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_s
 		}
 		fifo_push(&lc->sq);
 	}
-	lo_lane_wake(lo_lane_out(lc), conn->ep->runner);
+	lo_lane_posted(lo_lane_out(lc), conn->ep->runner);
 	return ret;
 }
 
@@ -148,15 +148,16 @@ int lo_post_send(struct dat_conn *conn, struct ib_send_wr *wr, const struct ib_s
 void lo_post_bind(struct dat_conn *conn, u32 ends, u32 key)
 {
 	struct lo_conn *lc = to_lo_conn(conn);
-	struct lo_wqe *wqe = fifo_free(&lc->sq);
+	struct lo_wqe *wqe;
 
 	lockdep_assert_held(&conn->ep->lock);
+	wqe = fifo_free(&lc->sq);
 	wqe->op = LO_BIND;
 	wqe->rkey = ends;
 	wqe->bind = key;
 	wqe->len = 0;
 	fifo_push(&lc->sq);
-	lo_lane_wake(lo_lane_out(lc), conn->ep->runner);
+	lo_lane_posted(lo_lane_out(lc), conn->ep->runner);
 }
 
 int lo_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)

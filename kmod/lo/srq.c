@@ -3,8 +3,8 @@
 /*
  * Shared receive queues.  A message takes a buffer when its lane finds one, or waits in a list of
  * lanes.  A new buffer goes to the first lane of the list, so while lanes wait, no buffer is free:
- * lo_srq.fifo is empty or lo_srq.stalled is.  Each message takes one buffer and waits anew for the
- * next, so the senders take turns.
+ * lo_srq.fifo is empty, or the connections of all lanes in lo_srq.stalled end.  Each message takes
+ * one buffer and waits anew for the next, so the senders take turns.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -42,19 +42,24 @@ void lo_srq_exit(struct dat_srq *srq)
 	lsrq->fifo = NULL;
 }
 
-/* Gives a buffer to the first lane that waits, or appends it to the FIFO. */
+/*
+ * Gives a buffer to the first lane that waits, or appends it to the FIFO.  Skips lanes whose
+ * connection ends, because these use no buffer any more.  A lane in the list is open.
+ */
 static void srq_give(struct lo_srq *lsrq, u32 index)
 {
-	struct lo_lane *l = list_first_entry_or_null(&lsrq->stalled, struct lo_lane, stalled);
+	struct lo_lane *l;
 
 	lockdep_assert_held(&lsrq->srq.lock);
-	if (!l) {
-		lsrq->fifo[lsrq->tail++ & lsrq->mask] = index;
+	list_for_each_entry(l, &lsrq->stalled, stalled) {
+		if (lo_lane_ends(l))
+			continue;
+		list_del_init(&l->stalled);
+		l->taken = index;
+		lo_lane_wake(l, false);
 		return;
 	}
-	list_del_init(&l->stalled);
-	l->taken = index;
-	lo_lane_wake(l, false);
+	lsrq->fifo[lsrq->tail++ & lsrq->mask] = index;
 }
 
 int lo_srq_post(struct dat_srq *srq, const struct ib_recv_wr *wr)

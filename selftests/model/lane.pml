@@ -17,8 +17,9 @@
  * -DFED: all receives are there at the start.  -DNO_<X>: leave out step or barrier X.
  *
  * -DWEAK: the mark and the queues are in weak memory (mem.pml).  Two threads post RDMA operations,
- * which need no receives, and kick; there are no other threads.  The other variants have memory
- * without delays, because locks and work items order the rest.
+ * which need no receives, and kick; there are no other threads.  With -DUNSTALL one thread posts
+ * messages, and the other posts the receives.  The other variants have memory without delays,
+ * because locks and work items order the rest.
  */
 #ifndef MSGS
 #define MSGS	2
@@ -48,6 +49,7 @@
 
 #ifdef WEAK
 #define SENDER	0		/* + thread */
+#define RECEIVER 1
 #define NTHREAD	2
 #else
 #define SENDER	0		/* + lane */
@@ -113,8 +115,22 @@ bool gone[LANES];
 
 #define WINDOW	2
 
-/* lo_lane_wake() */
-inline wake(x, runner)
+/* lane_schedule(): a tasklet for the requests of a kernel module, else a work item */
+inline schedule(x)
+{
+#if defined(KERNEL) || defined(SRQ)
+#ifdef NO_TASKLET
+	skip
+#else
+	sched[x] = true
+#endif
+#else
+	work[x] = true
+#endif
+}
+
+/* lo_lane_posted() */
+inline mark(x, runner)
 {
 #ifndef NO_MARK
 #ifdef NO_A
@@ -124,9 +140,22 @@ inline wake(x, runner)
 #endif
 #endif
 	if
-#ifndef NO_TASKLET
-	:: !runner -> sched[x] = true
+	:: !runner -> schedule(x)
+	:: else
+	fi
+}
+
+/* lo_lane_wake() */
+inline wake(x, runner)
+{
+#ifdef NO_A_WAKE
+	store_release(WANT + x, 1);
+#else
+	exchange(WANT + x, 1, n);			/* (A) */
+	n = 0;
 #endif
+	if
+	:: !runner -> schedule(x)
 	:: else
 	fi
 }
@@ -151,11 +180,11 @@ inline pump(x, runner)
 		:: n ->
 #ifdef NO_A
 			/* The mark overtakes the request. */
-			wake(x, runner);
+			mark(x, runner);
 			store_release(TAIL + x, ftail[x])
 #else
 			store_release(TAIL + x, ftail[x]);
-			wake(x, runner)
+			mark(x, runner)
 #endif
 		:: else
 		fi }
@@ -198,7 +227,7 @@ inline join()
 /* The message has ended, and so has its receive. */
 inline took(x)
 {
-#ifndef WEAK
+#if !defined(WEAK) || defined(UNSTALL)
 #ifdef SRQ
 	taken[x] = false;
 #else
@@ -251,7 +280,7 @@ inline find(x)
 	}
 	unlock(SRQL)
 }
-#elif defined(WEAK)
+#elif defined(WEAK) && !defined(UNSTALL)
 inline find(x)
 {
 	got = true
@@ -320,7 +349,18 @@ inline slice(x)
 			copied++;
 			assert(copied <= LANES * MSGS * PARTS);
 			parts[x] = 0;
-			took(x)
+			took(x);
+			/*
+			 * The slice looks for the next request before it reports this one, unless
+			 * its limit is reached.
+			 */
+			if
+			:: load_acquire(TAIL + x, n); more = (n != fhead[x] + 1)
+#ifndef SRQ
+			:: more = true
+#endif
+			fi;
+			n = 0
 		:: !got
 		fi
 	}
@@ -329,7 +369,7 @@ inline slice(x)
 		lock(EPS + x);
 		STEP { fhead[x]++; inflight[x]--; got = false }
 		pump(x, true);
-		STEP { unlock(EPS + x); more = true }
+		unlock(EPS + x)
 	:: else
 	fi;
 	inside[x]--
@@ -448,8 +488,12 @@ proctype sender(byte me; byte x)
 	:: atomic { posted[x] < MSGS ->
 		posted[x]++;
 		if
+#ifdef UNSTALL
+		:: true
+#else
 		:: need_kick[x]
 		:: else -> goto next
+#endif
 		fi }
 		lock(EPS + x);
 		pump(x, true);
@@ -465,6 +509,34 @@ next:		skip
 	fhead[x] == MSGS
 #endif
 }
+
+#ifdef UNSTALL
+/* A process that posts receives: dat_queue_kick(), lo_post_recv(), lo_run() */
+proctype receiver_kicks(byte me)
+{
+	byte n, count, i;
+	bool more, got, ok, left;
+
+	do
+	:: i < RECVS ->
+		i++;
+		lock(EPR);
+		rtail++;
+		store_release(RTAIL, rtail);
+		if
+		:: hungry -> hungry = false; wake(0, true)
+		:: else
+		fi;
+		unlock(EPR);
+#ifndef NO_RUN_IN
+		run_lane(0)
+#endif
+	:: else -> break
+	od;
+	leave();
+	fhead[0] == MSGS
+}
+#endif
 
 #ifndef WEAK
 #ifdef POLLS
@@ -492,7 +564,7 @@ inline look(x)
 			:: n -> load_relaxed(ROUND, n);
 				if
 #ifndef NO_LOOK_WAKE
-				:: !n -> sched[x] = true
+				:: !n -> schedule(x)
 #endif
 				:: else
 				fi
@@ -656,6 +728,8 @@ end:	do
 /* lo_lane_close(), lo_srq_leave() */
 proctype closer(byte me)
 {
+	byte n;
+
 #ifdef NO_CLOSE_LOCK
 	closed[LAST] = true;
 #else
@@ -693,7 +767,11 @@ init
 #endif
 #ifdef WEAK
 		run sender(SENDER, 0);
+#ifdef UNSTALL
+		run receiver_kicks(RECEIVER);
+#else
 		run sender(SENDER + 1, 0);
+#endif
 #else
 		run receiver(0);
 		run sender(SENDER, 0);

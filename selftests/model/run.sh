@@ -160,6 +160,9 @@ plan() {
 	holds lane  srq-parts	-DSRQ -DMSGS=1 -DPARTS=2
 	holds lane  srq-close	-DSRQ -DMSGS=1 -DCLOSE -DRECVS=1
 	holds lane  weak	-DWEAK
+	holds lane  unstall-weak -DWEAK -DUNSTALL
+	needs lane  A-wake	-DWEAK -DUNSTALL -DNO_A_WAKE
+	needs lane  run-in	-DWEAK -DUNSTALL -DNO_RUN_IN
 	needs lane  A		-DWEAK -DNO_A
 	needs lane  B		-DWEAK -DNO_B_POST
 	needs lane  B-unlock	-DWEAK -DNO_B_UNLOCK
@@ -169,7 +172,7 @@ plan() {
 	needs lane  tasklet	-DKERNEL -DNO_TASKLET
 	needs lane  task-work	-DKERNEL -DNO_TASK_WORK
 	needs lane  run		-DNO_RUN
-	needs lane  run-work	-DNO_RUN_WORK
+	needs lane  run-work	-DPARTS=2 -DNO_RUN_WORK
 	needs lane  arm-look	-DNO_ARM_LOOK
 	needs lane  clear-first	-DNO_CLEAR_FIRST
 	needs lane  recheck	-DNO_RECHECK
