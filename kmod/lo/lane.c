@@ -337,7 +337,7 @@ static void lane_work(struct work_struct *work)
 	lo_lane_carry(l);
 }
 
-static void cq_init(struct lo_cq *lcq, struct lo_lane *l)
+static void lcq_init(struct lo_cq *lcq, struct lo_lane *l)
 {
 	spin_lock_init(&lcq->cq.lock);
 	lcq->cq.sink = &lo_no_sink;
@@ -351,8 +351,8 @@ void lo_lane_init(struct lo_lane *l, struct lo_link *link)
 	l->closed = true;
 	l->taken = LO_NONE;
 	spin_lock_init(&l->lock);
-	cq_init(&l->recvs, l);
-	cq_init(&l->requests, l);
+	lcq_init(&l->recvs, l);
+	lcq_init(&l->requests, l);
 	INIT_LIST_HEAD(&l->stalled);
 	tasklet_setup(&l->task, lane_task);
 	INIT_WORK(&l->work, lane_work);

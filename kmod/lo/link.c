@@ -107,7 +107,7 @@ static void end_fail(struct lo_conn *lc, u32 event)
  * Ends a request that no consumer has answered: it has no CR any more, and the end that has
  * connected, if it is still there, fails.  link->lock is held.
  */
-static void refuse(struct lo_link *link, enum dat_refusal why)
+static void link_refuse(struct lo_link *link, enum dat_refusal why)
 {
 	struct lo_conn *lc = link->end[0];
 
@@ -164,9 +164,10 @@ static void link_request(struct lo_link *link, const struct dat_ia *ia)
 	mutex_lock(&link->lock);
 	if (psp)
 		ret = link_ask(link, psp);
-	if (ret)
-		refuse(link, ret == -EADDRNOTAVAIL || ret == -ENODEV ? DAT_REFUSAL_OTHER :
-								       DAT_REFUSAL_BUSY);
+	if (ret == -EADDRNOTAVAIL || ret == -ENODEV)
+		link_refuse(link, DAT_REFUSAL_OTHER);
+	else if (ret)
+		link_refuse(link, DAT_REFUSAL_BUSY);
 	mutex_unlock(&link->lock);
 	if (!psp)
 		return;
@@ -232,7 +233,7 @@ static void link_establish(struct lo_link *link, struct dat_cr *cr, int err)
 	lockdep_assert_held(&link->lock);
 	if (err || dat_conn_is_closing(&passive->conn)) {
 		end_fail(passive, DAT_EV_ACCEPT_ERROR);
-		refuse(link, DAT_REFUSAL_BUSY);
+		link_refuse(link, DAT_REFUSAL_BUSY);
 		return;
 	}
 	if (!active || !end_established(active, &passive->conn)) {
@@ -308,7 +309,7 @@ void lo_abandon(void *request)
 	struct lo_link *link = request;
 
 	mutex_lock(&link->lock);
-	refuse(link, DAT_REFUSAL_OTHER);
+	link_refuse(link, DAT_REFUSAL_OTHER);
 	mutex_unlock(&link->lock);
 	lo_link_put(link);
 }
