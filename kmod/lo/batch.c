@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * What requests do.  A slice of a lane carries out a batch of requests, and then reports them: the
- * receives, then the requests.  The memory of a message is copied without any ep->lock.  Only the
- * reports take the ep->lock of one end, and after that of the other.
+ * Batches of requests.  A slice of a lane carries out a batch.  Then it reports the receives that
+ * the batch has used, and after them the requests.  The memory of a message is copied without any
+ * ep->lock.  Only the reports take an ep->lock: that of one end, then that of the other.
  */
 #include <rdma/ib_verbs.h>
 
@@ -14,7 +14,7 @@
 #include "core/event/evd.h"
 #include "lo/lo.h"
 
-/* What became of the oldest request. */
+/* Result of an attempt to carry out the oldest request. */
 enum lo_step {
 	STEP_DONE,	/* it has ended; batch->status is its status */
 	STEP_PART,	/* a part of the message is copied */

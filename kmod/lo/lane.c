@@ -40,7 +40,8 @@
  * A thread that is preempted in a slice, which PREEMPT_RT allows, delays this connection until it
  * runs again: a trylock does not pass its priority on.
  *
- * The model selftests/model/lane.pml checks who looks again, and the barriers.
+ * selftests/model/lane.pml is a model of the lanes.  It checks that no request is forgotten, and
+ * that this needs each of the barriers.
  */
 #include <linux/sched/signal.h>
 

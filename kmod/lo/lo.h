@@ -128,7 +128,7 @@ struct lo_binding {
 	struct lo_mr		*mr;	/* NULL if lo_bind_init() has failed or was not called */
 };
 
-/* What a request in the queue of a lane does. */
+/* Kinds of requests in the queue of a lane. */
 enum lo_op { LO_SEND, LO_SEND_INV, LO_WRITE, LO_READ, LO_REG, LO_INV, LO_BIND };
 
 /**
@@ -173,7 +173,7 @@ struct lo_link;
 
 #define LO_NONE	U32_MAX
 
-/* What threads that poll an EVD find: a lane whose events go to that EVD. */
+/* Entry of a lane in the round of an EVD, by which threads that poll the EVD find the lane. */
 struct lo_cq {
 	struct dat_cq		cq;
 	struct lo_lane		*lane;	/* constant */

@@ -281,17 +281,7 @@ static struct lo_mem *mem_pin(u64 start, u64 length, bool write)
  */
 static bool sg_has_holes(struct scatterlist *sgl, u32 n, u64 start)
 {
-	u64 bits = sg_dma_address(sgl) ^ start;
-	struct scatterlist *sg;
-	u32 i;
-
-	for_each_sg(sgl, sg, n, i) {
-		if (i)
-			bits |= sg_dma_address(sg);
-		if (i < n - 1)
-			bits |= sg_dma_address(sg) + sg_dma_len(sg);
-	}
-	return bits & ~PAGE_MASK;
+	return dat_sg_boundaries(sgl, n, start) & ~PAGE_MASK;
 }
 
 /* Sets the extents of @mem to those of mapped kernel memory.  Fails with -E2BIG without room. */

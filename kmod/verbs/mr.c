@@ -121,26 +121,6 @@ void verbs_mem_sync(struct dat_dev *dev, struct dat_kmem *mem, u64 offset, u64 l
 	}
 }
 
-/*
- * Returns the OR of all addresses at which a page must begin or end, and of the bits in which the
- * first DMA address differs from @iova.  The lowest set bit of the result is the largest possible
- * page size.
- */
-static u64 boundaries(struct scatterlist *sgl, u32 n, u64 iova)
-{
-	u64 bits = sg_dma_address(sgl) ^ iova;
-	struct scatterlist *sg;
-	u32 i;
-
-	for_each_sg(sgl, sg, n, i) {
-		if (i)
-			bits |= sg_dma_address(sg);
-		if (i < n - 1)
-			bits |= sg_dma_address(sg) + sg_dma_len(sg);
-	}
-	return bits;
-}
-
 static u64 pages_of(struct scatterlist *sgl, u32 n, u32 shift)
 {
 	struct scatterlist *sg;
@@ -162,7 +142,7 @@ static u64 pages_of(struct scatterlist *sgl, u32 n, u32 shift)
 static int mr_page_shift(const struct dat_dev *dev, struct scatterlist *sgl, u32 n, u64 iova,
 			 u32 *pages)
 {
-	u64 bits = boundaries(sgl, n, iova), sizes = to_verbs_dev(dev)->page_sizes, count;
+	u64 bits = dat_sg_boundaries(sgl, n, iova), sizes = to_verbs_dev(dev)->page_sizes, count;
 	u32 shift = __ffs64(sizes);	/* @sizes is not 0, because fast_reg_pages is not 0 */
 
 	if (bits & (BIT_ULL(shift) - 1))

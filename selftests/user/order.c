@@ -325,7 +325,7 @@ TEST_F_TIMEOUT(order, a_read_beyond_what_was_agreed_on_is_never_done, 120)
 	t_link_close(p, &l);
 }
 
-TEST_F_TIMEOUT(order, a_fenced_send_that_waits_for_its_receive_does_not_wait_for_a_read_behind_it, 60)
+TEST_F_TIMEOUT(order, a_fenced_send_that_waits_for_its_receive_does_not_wait_for_a_later_read, 60)
 {
 	struct t_pair *p = &self->p;
 	struct dat_sqe *sqe = t_sqe(&p->ep[1].sq);

@@ -617,6 +617,22 @@ static int message(struct t_pair *p, struct t_ep ep[2], struct t_evd evd[2])
 	return ret;
 }
 
+/* Connect two pairs of EPs.  The EPs of each end share an EVD.  Returns 0 or an errno. */
+static int two_connections(struct t_pair *p, struct t_ep ep[2][2], struct t_evd evd[2])
+{
+	int i, k, ret = 0;
+
+	for (k = 0; k < 2 && !ret; k++)
+		ret = t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 1024, &evd[k]);
+	for (i = 0; i < 2 && !ret; i++) {
+		for (k = 0; k < 2 && !ret; k++)
+			ret = t_ep(&p->f, p->pz, &evd[k], 0, 10 * i + k, &ep[i][k]);
+		if (!ret)
+			ret = t_connect_eps(p, ep[i], evd);
+	}
+	return ret;
+}
+
 /* The device may go on completing in the CQ, which the queue pair shares with others. */
 TEST_F_TIMEOUT(dead, a_queue_pair_that_is_not_destroyed_leaves_those_of_its_cq_alone, 240)
 {
@@ -627,13 +643,7 @@ TEST_F_TIMEOUT(dead, a_queue_pair_that_is_not_destroyed_leaves_those_of_its_cq_a
 
 	NEEDS_MEAN();
 	ASSERT_EQ(0, t_pair_open(p));
-	for (k = 0; k < 2; k++)
-		ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 1024, &evd[k]));
-	for (i = 0; i < 2; i++) {
-		for (k = 0; k < 2; k++)
-			ASSERT_EQ(0, t_ep(&p->f, p->pz, &evd[k], 0, 10 * i + k, &ep[i][k]));
-		ASSERT_EQ(0, t_connect_eps(p, ep[i], evd));
-	}
+	ASSERT_EQ(0, two_connections(p, ep, evd));
 	ASSERT_EQ(0, mean_set("destroy_fails", "1"));
 	ASSERT_EQ(0, t_disconnect(&p->f, &ep[0][0], 0));
 	for (k = 0; k < 2; k++)
@@ -682,17 +692,11 @@ TEST_F_TIMEOUT(dead, an_error_of_a_cq_breaks_all_its_connections_and_no_later_on
 	struct dat_eqe eqe;
 	struct t_evd evd[2];
 	struct t_ep ep[2][2];
-	int i, k;
+	int k;
 
 	NEEDS_MEAN();
 	ASSERT_EQ(0, t_pair_open(p));
-	for (k = 0; k < 2; k++)
-		ASSERT_EQ(0, t_evd(&p->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 1024, &evd[k]));
-	for (i = 0; i < 2; i++) {
-		for (k = 0; k < 2; k++)
-			ASSERT_EQ(0, t_ep(&p->f, p->pz, &evd[k], 0, 10 * i + k, &ep[i][k]));
-		ASSERT_EQ(0, t_connect_eps(p, ep[i], evd));
-	}
+	ASSERT_EQ(0, two_connections(p, ep, evd));
 	ASSERT_EQ(0, mean_set("raise", "cq_err"));
 	for (k = 0; k < 2; k++)
 		EXPECT_EQ(1, two_are_broken(&evd[k]));

@@ -61,6 +61,26 @@ static int copy_dma(struct scatterlist *to, struct scatterlist *from, u32 n, u64
 }
 
 /*
+ * Returns the OR of all addresses at which a page must begin or end, and of the bits in which the
+ * first DMA address differs from @iova.  The lowest set bit of the result is the largest possible
+ * page size.
+ */
+u64 dat_sg_boundaries(struct scatterlist *sgl, u32 n, u64 iova)
+{
+	u64 bits = sg_dma_address(sgl) ^ iova;
+	struct scatterlist *sg;
+	u32 i;
+
+	for_each_sg(sgl, sg, n, i) {
+		if (i)
+			bits |= sg_dma_address(sg);
+		if (i < n - 1)
+			bits |= sg_dma_address(sg) + sg_dma_len(sg);
+	}
+	return bits;
+}
+
+/*
  * Describes memory that is mapped for the device already, by the consumer or by the transport, and
  * that stays mapped as long as the description exists.  @n: number of mapped entries of @sg.  May
  * sleep.  Fails with -EINVAL if @sg is too short, or with -ENOMEM.

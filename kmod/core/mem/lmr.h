@@ -170,6 +170,7 @@ static __always_inline struct dat_lmr *dat_lmr_find(struct dat_ia *ia, u32 conte
 /* kmem.c */
 struct dat_kmem *dat_kmem_of_pages(const struct dat_dev *dev, struct page **pages, u32 n,
 				   u32 offset, u64 length);
+u64 dat_sg_boundaries(struct scatterlist *sgl, u32 n, u64 iova);
 struct dat_kmem *dat_kmem_of_dma(struct scatterlist *sg, u32 n, u64 offset, u64 length);
 struct dat_kmem *dat_kmem_clone(const struct dat_kmem *mem);
 void dat_kmem_free(struct dat_kmem *mem, struct dat_dev *dev);
