@@ -11,9 +11,9 @@
 
 #define LO_NAME	"lo0"
 
-static bool lo_wanted;
+static bool lo_wanted = true;
 module_param_named(lo, lo_wanted, bool, 0444);
-MODULE_PARM_DESC(lo, "Provide lo0, an adapter within the host (N)");
+MODULE_PARM_DESC(lo, "Provide lo0, an adapter within the host (Y)");
 
 static struct dat_dev *lo_dev;
 

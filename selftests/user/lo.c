@@ -27,7 +27,7 @@ FIXTURE(lo) {
 #define NEED_LO()							\
 	do {								\
 		if (self->missing)					\
-			SKIP(return, "dat.ko was loaded without lo=1");	\
+			SKIP(return, "dat.ko was loaded with lo=0");	\
 	} while (0)
 
 FIXTURE_SETUP(lo)
