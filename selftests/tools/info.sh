@@ -517,8 +517,10 @@ dev=${DAT_ADAPTER:-$(find /sys/class/infiniband -mindepth 1 -printf '%f\n' | sor
 conf=$(mktemp) || exit 1
 read -r mode group < <(stat -c '%a %g' /dev/dat)
 restore() {
-	[ -e /dev/dat ] || insmod "$DAT_KO" ${DAT_KO_ARGS:+"$DAT_KO_ARGS"}
-	[ -e /dev/rsm ] || insmod "$DAT_RSM_KO"
+	# shellcheck disable=SC2086 # words
+	[ -e /dev/dat ] || insmod "$DAT_KO" ${DAT_KO_ARGS-}
+	# shellcheck disable=SC2086 # words
+	[ -e /dev/rsm ] || insmod "$DAT_RSM_KO" ${DAT_RSM_KO_ARGS-}
 	chgrp "$group" /dev/rsm
 	chmod "$mode" /dev/rsm
 	chgrp "$group" /dev/dat
@@ -530,7 +532,7 @@ trap restore EXIT
 chgrp rdma /dev/dat
 chmod 660 /dev/dat
 
-expect "an adapter is listed" 0 "$dev  active" "$info"
+expect "an adapter is listed" 0 "$(printf '%-4s  active' "$dev")" "$info"
 expect "an adapter's limits are shown" 0 "max_message_size" "$info" "$dev"
 expect "an unknown adapter fails" 1 "no RDMA adapter 'nix'" "$info" nix
 with_device link_is_shown "the link of the port is shown"
