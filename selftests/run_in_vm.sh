@@ -70,8 +70,9 @@ same_resources() {
 	return 1
 }
 
-# DAT_KO_ARGS: parameters of dat.ko, if it must have some.
-load() { insmod "$DAT_KO" ${DAT_KO_ARGS:+"$DAT_KO_ARGS"} && insmod "$DAT_RSM_KO"; }
+# DAT_KO_ARGS and DAT_RSM_KO_ARGS: parameters of the modules.
+# shellcheck disable=SC2086 # words
+load() { insmod "$DAT_KO" ${DAT_KO_ARGS-} && insmod "$DAT_RSM_KO" ${DAT_RSM_KO_ARGS-}; }
 
 unload() {
 	! lsmod | grep -q '^dat_rsm ' || rmmod dat_rsm || return 1

@@ -35,8 +35,10 @@ echo "1..4"
 
 mode=$(stat -c %a /dev/dat)
 restore() {
-	[ -e /dev/dat ] || insmod "$DAT_KO" ${DAT_KO_ARGS:+"$DAT_KO_ARGS"}
-	[ -e /dev/rsm ] || insmod "$DAT_RSM_KO"
+	# shellcheck disable=SC2086 # words
+	[ -e /dev/dat ] || insmod "$DAT_KO" ${DAT_KO_ARGS-}
+	# shellcheck disable=SC2086 # words
+	[ -e /dev/rsm ] || insmod "$DAT_RSM_KO" ${DAT_RSM_KO_ARGS-}
 	chmod 660 /dev/rsm
 	chmod "$mode" /dev/dat
 }

@@ -42,7 +42,8 @@ slab_least() {
 	echo "$least"
 }
 
-load() { insmod "$DAT_KO" ${DAT_KO_ARGS:+"$DAT_KO_ARGS"} && insmod "$DAT_RSM_KO"; }
+# shellcheck disable=SC2086 # words
+load() { insmod "$DAT_KO" ${DAT_KO_ARGS-} && insmod "$DAT_RSM_KO" ${DAT_RSM_KO_ARGS-}; }
 
 loaded() { [ -e "/sys/module/$1" ]; }
 

@@ -17,12 +17,12 @@ static int unload(const char *module)
 	return syscall(SYS_delete_module, module, O_NONBLOCK) ? -errno : 0;
 }
 
-/* Load the module whose path is in the environment variable @path. */
-static int load(const char *path)
+/* Load the module whose path is in the environment variable @path, its parameters in @args. */
+static int load(const char *path, const char *args)
 {
-	const char *args = strcmp(path, "DAT_KO") ? NULL : getenv("DAT_KO_ARGS");
 	int fd = open(getenv(path), O_RDONLY | O_CLOEXEC);
-	int ret = syscall(SYS_finit_module, fd, args ? args : "", 0) ? -errno : 0;
+	const char *value = getenv(args);
+	int ret = syscall(SYS_finit_module, fd, value ? value : "", 0) ? -errno : 0;
 
 	close(fd);
 	return ret;
@@ -66,9 +66,9 @@ FIXTURE_TEARDOWN(unload)
 	if (!getenv("DAT_KO"))
 		return;
 	if (access("/dev/dat", F_OK))
-		EXPECT_EQ(0, load("DAT_KO"));
+		EXPECT_EQ(0, load("DAT_KO", "DAT_KO_ARGS"));
 	if (access("/dev/rsm", F_OK))
-		EXPECT_EQ(0, load("DAT_RSM_KO"));
+		EXPECT_EQ(0, load("DAT_RSM_KO", "DAT_RSM_KO_ARGS"));
 }
 
 TEST_F_TIMEOUT(unload, an_open_file_keeps_the_module, 60)
@@ -129,7 +129,7 @@ TEST_F_TIMEOUT(unload, loaded_again_it_works, 300)
 	for (i = 0; i < 5; i++) {
 		ASSERT_EQ(0, unload_soon("dat")) TH_LOG("round %d", i);
 		EXPECT_NE(0, access("/dev/dat", F_OK));
-		ASSERT_EQ(0, load("DAT_KO")) TH_LOG("round %d", i);
+		ASSERT_EQ(0, load("DAT_KO", "DAT_KO_ARGS")) TH_LOG("round %d", i);
 		ASSERT_EQ(0, t_pair_open(&p)) TH_LOG("round %d", i);
 		ASSERT_EQ(0, t_pair_connect(&p)) TH_LOG("round %d", i);
 		t_pair_close(&p);
@@ -140,7 +140,7 @@ TEST_F_TIMEOUT(unload, loaded_again_it_works, 300)
 TEST_F_TIMEOUT(unload, dat_rsm_keeps_dat, 60)
 {
 	NEED_MODULE();
-	ASSERT_EQ(0, load("DAT_RSM_KO"));
+	ASSERT_EQ(0, load("DAT_RSM_KO", "DAT_RSM_KO_ARGS"));
 	EXPECT_EQ(-EWOULDBLOCK, unload("dat"));
 	EXPECT_EQ(0, unload_soon("dat_rsm"));
 	EXPECT_NE(0, access("/dev/rsm", F_OK));
@@ -152,7 +152,7 @@ TEST_F_TIMEOUT(unload, an_open_file_keeps_dat_rsm, 60)
 	int fd;
 
 	NEED_MODULE();
-	ASSERT_EQ(0, load("DAT_RSM_KO"));
+	ASSERT_EQ(0, load("DAT_RSM_KO", "DAT_RSM_KO_ARGS"));
 	fd = open("/dev/rsm", O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-EAGAIN, unload("dat_rsm"));
