@@ -219,25 +219,31 @@ static void queue_init(struct t_queue *q, struct t_file *f, uint32_t bell, void 
 
 int t_srq(struct t_file *f, uint32_t pz, uint32_t entries, struct t_srq *srq)
 {
-	struct dat_srq_create arg = {
-		.size = sizeof(arg), .pz = pz, .max_recv = entries, .max_iov = 2,
-	};
+	struct dat_srq_create arg = { .pz = pz, .max_recv = entries, .max_iov = 2 };
+
+	return t_any_srq(f, &arg, srq);
+}
+
+int t_any_srq(struct t_file *f, struct dat_srq_create *arg, struct t_srq *srq)
+{
 	struct dat_submit *submit;
 	struct dat_status *status;
-	int ret = t_ioctl(f->fd, DAT_IOC_SRQ_CREATE, &arg);
+	int ret;
 
+	arg->size = sizeof(*arg);
+	ret = t_ioctl(f->fd, DAT_IOC_SRQ_CREATE, arg);
 	if (ret)
 		return ret;
-	srq->id = arg.id;
-	ret = t_map_span(f, &arg.submit, PROT_READ | PROT_WRITE, &srq->submit);
+	srq->id = arg->id;
+	ret = t_map_span(f, &arg->submit, PROT_READ | PROT_WRITE, &srq->submit);
 	if (!ret)
-		ret = t_map_span(f, &arg.status, PROT_READ, &srq->status);
+		ret = t_map_span(f, &arg->status, PROT_READ, &srq->status);
 	if (ret)
 		return ret;
 	submit = srq->submit.va;
 	status = srq->status.va;
-	queue_init(&srq->rq, f, arg.queue, (char *)submit + arg.rq_offset, arg.max_recv,
-		   arg.rq_shift, &submit->rq_tail, &status->rq);
+	queue_init(&srq->rq, f, arg->queue, (char *)submit + arg->rq_offset, arg->max_recv,
+		   arg->rq_shift, &submit->rq_tail, &status->rq);
 	return 0;
 }
 

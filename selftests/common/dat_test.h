@@ -141,6 +141,7 @@ int t_free(struct t_file *f, uint32_t type, uint32_t id);
 int t_lmr(struct t_file *f, uint32_t pz, size_t size, uint32_t priv, struct t_lmr *lmr);
 int t_evd(struct t_file *f, uint32_t streams, uint32_t qlen, struct t_evd *evd);
 int t_srq(struct t_file *f, uint32_t pz, uint32_t entries, struct t_srq *srq);
+int t_any_srq(struct t_file *f, struct dat_srq_create *arg, struct t_srq *srq);
 int t_ep(struct t_file *f, uint32_t pz, const struct t_evd *evd, uint32_t srq, uint32_t owner,
 	 struct t_ep *ep);
 int t_long_ep(struct t_file *f, uint32_t pz, const struct t_evd *evd, uint32_t srq,
