@@ -5,8 +5,8 @@
  *
  * Two processes, the sides 0 and 1, run the same script and the same model.  A side carries out
  * what concerns its own objects, waits for the events that the model expects at its EVDs, and
- * compares.  Side 0 also compares the memory of both sides with a shadow.  Both sides meet before
- * each step, so a step begins when all effects of the step before are there.
+ * compares.  Side 0 also compares the memory of both sides with a shadow.  A side makes a call when
+ * the other has done all steps before that concern it, so the effects of these are there.
  *
  * The model depends on the script alone.  What the kernel chooses, such as ids and keys, is in
  * struct facts, and no decision depends on it.
@@ -186,18 +186,22 @@ struct facts {
 	} bind[RMRS][BINDS];
 };
 
-#define OUT_SIZE	(1U << 20)
+#define OUT_SIZE	(2U << 20)
 
 /*
- * Memory that both processes share.  The lines of two steps that follow one another are in
- * different halves of @out.
+ * struct shared - memory that both processes share
+ * @met: number of meetings that each side has come to
+ * @done: number of steps that each side has done, if the last of them has concerned the side
+ * @asleep: flag: the side sleeps until a number of the other side changes
+ * @failed: flag: a side has failed, at step @at, because of @why
+ * @used: bytes of each side in @out, which holds the lines since the last check of all memory
  */
 struct shared {
-	uint32_t	met[SIDES], asleep[SIDES];
-	uint32_t	failed;
+	uint32_t	met[SIDES], done[SIDES], asleep[SIDES];
+	uint32_t	failed, at;
 	char		why[512];
-	uint32_t	used[2][SIDES];
-	char		out[2][SIDES][OUT_SIZE];
+	uint32_t	used[SIDES];
+	char		out[SIDES][OUT_SIZE];
 	struct facts	facts[SIDES];
 };
 
@@ -210,17 +214,15 @@ extern uint64_t qual;		/* first connection qualifier */
 extern uint64_t features;	/* with which the adapter is opened */
 extern char *base[SIDES];	/* memory of both sides */
 
-static inline bool mine(uint32_t side)
-{
-	return side == me;
-}
-
 /* main.c */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void describe(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void check(int ret, int want, const char *what);
 void meet(void);
+void concern(uint32_t side);
+bool is_concerned(void);
+bool acts(uint32_t side);
 void replace_side_1(void);
 
 /* random.c */
@@ -308,7 +310,7 @@ bool lmr_is_posted(uint32_t side, int nr);
 
 /* script.c */
 void script_begin_side(uint32_t side);
-bool script_step(void);
+void script_step(void);
 struct m_ep *pick_ep(bool (*fits)(const struct m_ep *ep));
 bool may_request(const struct m_ep *ep);
 

@@ -25,13 +25,13 @@
 #include "differ.h"
 
 #define SPINS		200
-#define CHECK_ALL	256		/* steps between comparisons of all memory */
-#define SILENCE_US	20000		/* time for events that nothing has expected */
+#define CHECK_ALL	512		/* steps between comparisons of all memory */
+#define SILENCE_US	10000		/* time for events that nothing has expected */
 #define MAX_DROPS	4096
+#define MAX_LINE	1024
 
 struct shared *shared;
 uint32_t me, step;
-static uint32_t half;	/* where this step prints */
 bool easy;
 const char *adapter = "rxe0";
 uint64_t qual = T_QUAL, features;
@@ -39,6 +39,11 @@ char *base[SIDES];
 
 static uint64_t seed;
 static pid_t other;		/* process of side 1, or of side 0 */
+/*
+ * Number of steps up to the last one that has concerned a side, and the same at the begin of this
+ * step.
+ */
+static uint32_t concerned[SIDES], before[SIDES];
 static struct {
 	uint32_t from, to;
 } drops[MAX_DROPS];
@@ -48,14 +53,16 @@ static int ndrops;
 
 static void put(const char *fmt, va_list args)
 {
-	uint32_t *used = &shared->used[half][me];
-	char *to = shared->out[half][me];
+	char *to = shared->out[me];
+	uint32_t n = shared->used[me];
 
-	*used += snprintf(to + *used, OUT_SIZE - *used, "%u %u ", step, me);
-	*used += vsnprintf(to + *used, OUT_SIZE - *used, fmt, args);
-	*used += snprintf(to + *used, OUT_SIZE - *used, "\n");
-	if (*used >= OUT_SIZE)
-		fail("a step prints too much");
+	if (n + MAX_LINE > OUT_SIZE)
+		fail("the steps print too much");
+	n += snprintf(to + n, MAX_LINE / 2, "%u %u ", step, me);
+	n += vsnprintf(to + n, MAX_LINE / 2, fmt, args);
+	to[n++] = '\n';
+	/* Side 0 may print at any time because this side has failed. */
+	__atomic_store_n(&shared->used[me], n, __ATOMIC_RELEASE);
 }
 
 /* Adds a line to the output of this side. */
@@ -79,23 +86,32 @@ void describe(const char *fmt, ...)
 	va_end(args);
 }
 
-static void flush_lines(uint32_t from)
+/* Prints the lines of both sides in the order of the steps. */
+static void flush_lines(void)
 {
-	uint32_t side;
+	uint32_t at[SIDES] = {}, side, n;
+	const char *line;
 
-	for (side = 0; side < SIDES; side++) {
-		fwrite(shared->out[from][side], 1, shared->used[from][side], stdout);
-		shared->used[from][side] = 0;
+	while (at[0] < shared->used[0] || at[1] < shared->used[1]) {
+		side = at[0] == shared->used[0];
+		if (!side && at[1] < shared->used[1])
+			side = strtoul(shared->out[1] + at[1], NULL, 10) <
+			       strtoul(shared->out[0] + at[0], NULL, 10);
+		line = shared->out[side] + at[side];
+		n = strchr(line, '\n') + 1 - line;
+		fwrite(line, 1, n, stdout);
+		at[side] += n;
 	}
+	shared->used[0] = 0;
+	shared->used[1] = 0;
 }
 
 /* Side 0 prints why a side has failed, behind the steps so far. */
 static void __attribute__((noreturn)) end_failed(void)
 {
 	if (me == 0) {
-		flush_lines(!half);
-		flush_lines(half);
-		printf("# step %u: %s\n", step, shared->why);
+		flush_lines();
+		printf("# step %u: %s\n", shared->at, shared->why);
 		fflush(stdout);
 	}
 	_exit(1);
@@ -110,6 +126,7 @@ void fail(const char *fmt, ...)
 		va_start(args, fmt);
 		vsnprintf(shared->why, sizeof(shared->why), fmt, args);
 		va_end(args);
+		shared->at = step;
 		__atomic_store_n(&shared->failed, 1, __ATOMIC_SEQ_CST);
 	}
 	end_failed();
@@ -130,31 +147,70 @@ static void futex(uint32_t *at, int op, uint32_t value)
 	syscall(SYS_futex, at, op, value, &tick, NULL, 0);
 }
 
-static void check_other(void)
+/* Fails if the other side has failed, or has ended before the number @at has become @least. */
+static void check_other(const uint32_t *at, uint32_t least)
 {
+	bool ended = me == 0 ? waitpid(other, NULL, WNOHANG) != 0 : getppid() != other;
+
 	if (__atomic_load_n(&shared->failed, __ATOMIC_SEQ_CST))
 		end_failed();
-	if (me == 0 ? waitpid(other, NULL, WNOHANG) != 0 : getppid() != other)
+	if (ended && (int32_t)(__atomic_load_n(at, __ATOMIC_SEQ_CST) - least) < 0)
 		fail("the other process has ended");
+}
+
+/* Sets a number that the other side may wait for. */
+static void publish(uint32_t *at, uint32_t value)
+{
+	__atomic_store_n(at, value, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&shared->asleep[!me], __ATOMIC_SEQ_CST))
+		futex(at, FUTEX_WAKE, 1);
+}
+
+/* Waits until a number of the other side is @least or more. */
+static void await(uint32_t *at, uint32_t least)
+{
+	uint32_t spins = 0, seen;
+
+	while (seen = __atomic_load_n(at, __ATOMIC_SEQ_CST), (int32_t)(seen - least) < 0) {
+		if (spins++ < SPINS)
+			continue;
+		__atomic_store_n(&shared->asleep[me], 1, __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(at, __ATOMIC_SEQ_CST) == seen)
+			futex(at, FUTEX_WAIT, seen);
+		__atomic_store_n(&shared->asleep[me], 0, __ATOMIC_SEQ_CST);
+		check_other(at, least);
+	}
 }
 
 /* Waits until the other side has come as far as this one. */
 void meet(void)
 {
-	uint32_t *theirs = &shared->met[!me], mine_now, spins = 0, seen;
+	publish(&shared->met[me], shared->met[me] + 1);
+	await(&shared->met[!me], shared->met[me]);
+}
 
-	mine_now = __atomic_add_fetch(&shared->met[me], 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&shared->asleep[!me], __ATOMIC_SEQ_CST))
-		futex(&shared->met[me], FUTEX_WAKE, 1);
-	while (seen = __atomic_load_n(theirs, __ATOMIC_SEQ_CST), (int32_t)(seen - mine_now) < 0) {
-		if (spins++ < SPINS)
-			continue;
-		__atomic_store_n(&shared->asleep[me], 1, __ATOMIC_SEQ_CST);
-		if (__atomic_load_n(theirs, __ATOMIC_SEQ_CST) == seen)
-			futex(theirs, FUTEX_WAIT, seen);
-		__atomic_store_n(&shared->asleep[me], 0, __ATOMIC_SEQ_CST);
-		check_other();
-	}
+/* The step does something at @side, or has an effect that this side checks. */
+void concern(uint32_t side)
+{
+	concerned[side] = step + 1;
+}
+
+bool is_concerned(void)
+{
+	return concerned[me] > step;
+}
+
+/*
+ * Returns whether this process is @side, which then makes a call.  The other side has done the
+ * steps before that concern it, so all their effects are there.
+ */
+bool acts(uint32_t side)
+{
+	concern(side);
+	if (side != me)
+		return false;
+	await(&shared->done[!me], before[!me]);
+	return true;
 }
 
 static void start_side_1(void)
@@ -177,6 +233,7 @@ void replace_side_1(void)
 {
 	int how = rnd(2);
 
+	meet();
 	if (me == 1 && how)
 		_exit(0);
 	while (me == 1)
@@ -203,23 +260,38 @@ static void *map_shared(size_t size)
 	exit(2);
 }
 
-/* Waits for the other side, and compares what the last step has done.  @all: all memory. */
-static void end_step(bool all)
+/* Side 0 compares what the step has written. */
+static void check_memory(void)
 {
-	expect_silence();
-	meet();
 	if (me == 0)
-		flush_lines(half);
-	half = !half;
-	if (!memory_touched() && !all)
-		return;
-	if (all) {
-		usleep(SILENCE_US);
-		expect_silence();
-	}
+		await(&shared->done[1], concerned[1]);
 	memory_check_touched();
-	if (all)
-		memory_check_all();
+}
+
+/*
+ * Collects the events of a step.  The other side goes on without this one, until it makes a call
+ * and this step has concerned this side.
+ */
+static void end_step(void)
+{
+	collect_events();
+	if (is_concerned())
+		expect_silence();
+	if (memory_touched())
+		check_memory();
+	if (is_concerned())
+		publish(&shared->done[me], step + 1);
+}
+
+/* Compares all memory, and looks for events that no step has expected. */
+static void check_all(void)
+{
+	meet();
+	usleep(SILENCE_US);
+	expect_silence();
+	memory_check_all();
+	if (me == 0)
+		flush_lines();
 	meet();
 }
 
@@ -235,28 +307,23 @@ static bool is_dropped(uint32_t n)
 
 static void run(uint32_t steps)
 {
-	bool did, all;
-
 	model_start();
 	objects_open();
 	script_begin_side(0);
 	script_begin_side(1);
-	end_step(false);
+	meet();
+	memset(concerned, 0, sizeof(concerned));
 	for (step = 0; step < steps; step++) {
 		if (is_dropped(step))
 			continue;
+		memcpy(before, concerned, sizeof(before));
 		rnd_begin(seed, step);
-		did = script_step();
-		all = step % CHECK_ALL == CHECK_ALL - 1;
-		/* Both sides know that a step does nothing, so they need not meet. */
-		if (did)
-			collect_events();
-		if (did || all)
-			end_step(all);
+		script_step();
+		end_step();
+		if (step % CHECK_ALL == CHECK_ALL - 1)
+			check_all();
 	}
-	end_step(true);
-	if (me == 0)
-		flush_lines(half);
+	check_all();
 	objects_close();
 }
 

@@ -30,6 +30,8 @@ static void add(struct ranges *rs, uint32_t side, uint32_t at, uint32_t len)
 {
 	if (!len || rs->n == RANGES)
 		return;
+	/* Side 0 compares. */
+	concern(0);
 	rs->r[rs->n++] = (struct range) { side, at, len };
 }
 
@@ -104,7 +106,7 @@ void memory_undefined(uint32_t side, const struct wr *wr)
 		add(&undefined, side, wr->seg[i].at, wr->seg[i].len);
 }
 
-/* Returns whether memory_check_touched() must run before the next step. */
+/* Returns whether memory_check_touched() must run. */
 bool memory_touched(void)
 {
 	return touched.n || undefined.n;
@@ -134,7 +136,7 @@ static void restore(void)
 	}
 }
 
-/* Both sides call this, when neither may change the memory. */
+/* Both sides call this.  Nothing changes the memory meanwhile. */
 void memory_check_touched(void)
 {
 	int i;

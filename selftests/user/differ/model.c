@@ -46,6 +46,7 @@ void expect_event(uint32_t side, int evd, const struct dat_eqe *e, enum allowed 
 {
 	struct expects *x = &m.events[side][evd];
 
+	concern(side);
 	x->e[x->n++] = (struct expect) { .e = *e, .may = may, .quiet = quiet };
 }
 
@@ -84,6 +85,8 @@ static void completed(struct m_ep *ep, const struct wr *wr, uint8_t status, uint
 		.op = wr->flaw == BAD_OPCODE ? DAT_OP_INVALID : wr->op,
 	};
 
+	/* The counters of the queue change. */
+	concern(ep->side);
 	if (!status && wr->flags & DAT_SQE_SUPPRESS)
 		return;
 	if (wr->op == DAT_OP_INVALID)

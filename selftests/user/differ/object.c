@@ -123,7 +123,7 @@ void object_lmr_create(uint32_t side, int nr)
 		.addr = (uintptr_t)base[side] + l->at,
 	};
 
-	if (!mine(side))
+	if (!acts(side))
 		return;
 	arg.pz = zones[l->zone];
 	call(DAT_IOC_LMR_CREATE, &arg, 0, "LMR_CREATE");
@@ -134,7 +134,7 @@ void object_lmr_create(uint32_t side, int nr)
 
 void object_lmr_free(uint32_t side, int nr, int want)
 {
-	if (mine(side))
+	if (acts(side))
 		obj_free(DAT_OBJ_LMR, shared->facts[side].lmr[nr].id, want, "free of an LMR");
 }
 
@@ -142,7 +142,7 @@ void object_rmr_create(uint32_t side, int nr)
 {
 	struct dat_rmr_create arg = { .size = sizeof(arg), .user_data = OWNER_RMR(side, nr) };
 
-	if (!mine(side))
+	if (!acts(side))
 		return;
 	arg.pz = zones[m.rmr[side][nr].zone];
 	call(DAT_IOC_RMR_CREATE, &arg, 0, "RMR_CREATE");
@@ -151,7 +151,7 @@ void object_rmr_create(uint32_t side, int nr)
 
 void object_rmr_free(uint32_t side, int nr)
 {
-	if (mine(side))
+	if (acts(side))
 		obj_free(DAT_OBJ_RMR, shared->facts[side].rmr[nr], 0, "free of an RMR");
 }
 
@@ -162,7 +162,7 @@ void object_bind(uint32_t side, int rmr, const struct m_bind *b, int want)
 		.size = sizeof(arg), .id = shared->facts[side].rmr[rmr], .priv = b->priv,
 	};
 
-	if (!mine(side))
+	if (!acts(side))
 		return;
 	if (b->lmr != NO_LMR) {
 		arg.lmr = shared->facts[side].lmr[b->lmr].id;
@@ -188,7 +188,7 @@ void object_ep_create(struct m_ep *ep)
 		.max_inline = ep->in_line ? DAT_MAX_INLINE : 0,
 	};
 
-	if (!mine(ep->side))
+	if (!acts(ep->side))
 		return;
 	arg.pz = zones[0];
 	arg.recv_evd = evds[ep->nr].id;
@@ -203,7 +203,7 @@ void object_ep_free(struct m_ep *ep)
 {
 	struct t_ep *t = &eps[ep->nr];
 
-	if (!mine(ep->side))
+	if (!acts(ep->side))
 		return;
 	check(t_free(&f, DAT_OBJ_EP, t->id), 0, "free of an EP");
 	t_unmap(&t->submit);
@@ -234,7 +234,7 @@ void object_ep_modify(struct m_ep *ep, int want)
 	};
 	struct dat_submit *submit;
 
-	if (!mine(ep->side))
+	if (!acts(ep->side))
 		return;
 	call(DAT_IOC_EP_MODIFY, &arg, want, "EP_MODIFY");
 	if (want)
@@ -339,7 +339,7 @@ void object_post(struct m_ep *ep, const struct wr *wr, bool kick)
 {
 	struct t_ep *t = &eps[ep->nr];
 
-	if (!mine(ep->side))
+	if (!acts(ep->side))
 		return;
 	if (wr->op == DAT_OP_INVALID)
 		put_rqe(ep->side, &t->rq, wr);
@@ -350,7 +350,7 @@ void object_post(struct m_ep *ep, const struct wr *wr, bool kick)
 
 void object_srq_post(uint32_t side, const struct wr *wr, bool kick)
 {
-	if (!mine(side))
+	if (!acts(side))
 		return;
 	put_rqe(side, &srq.rq, wr);
 	push(&srq.rq, kick);
@@ -359,7 +359,7 @@ void object_srq_post(uint32_t side, const struct wr *wr, bool kick)
 /* Lets the driver take all entries that it can take. */
 void object_kick_all(uint32_t side)
 {
-	if (!mine(side))
+	if (!acts(side))
 		return;
 	t_ring_all(&f, 64);
 	check(t_kick(&f), 0, "KICK");
@@ -373,7 +373,7 @@ void object_srq_low(uint32_t side)
 		.size = sizeof(arg), .id = srq.id, .low_watermark = m.srq[side].low,
 	};
 
-	if (mine(side))
+	if (acts(side))
 		call(DAT_IOC_SRQ_SET_LW, &arg, 0, "SRQ_SET_LW");
 }
 
@@ -382,7 +382,7 @@ void object_srq_resize(uint32_t side, uint32_t len, int want)
 	struct dat_srq_resize arg = { .size = sizeof(arg), .id = srq.id, .max_recv = len };
 	struct dat_submit *submit;
 
-	if (!mine(side))
+	if (!acts(side))
 		return;
 	call(DAT_IOC_SRQ_RESIZE, &arg, want, "SRQ_RESIZE");
 	if (want)
@@ -407,7 +407,7 @@ void object_evd_resize(struct m_ep *ep, uint32_t len, uint32_t way)
 	struct t_evd *evd = &evds[ep->nr];
 	struct dat_evd_resize arg = { .size = sizeof(arg), .id = evd->id, .qlen = len };
 
-	if (!mine(ep->side))
+	if (!acts(ep->side))
 		return;
 	evd_step(&arg, way ? DAT_RING_PREPARE : DAT_RING_AT_ONCE);
 	if (way == 2) {
@@ -424,14 +424,14 @@ void object_evd_resize(struct m_ep *ep, uint32_t len, uint32_t way)
 
 void object_soft(struct m_ep *ep, uint64_t cookie)
 {
-	if (mine(ep->side))
+	if (acts(ep->side))
 		check(t_post_soft(&evds[ep->nr], cookie), 0, "EVD_POST");
 }
 
 /* Objects that others use cannot be freed. */
 void object_busy(uint32_t side)
 {
-	if (!mine(side))
+	if (!acts(side))
 		return;
 	obj_free(DAT_OBJ_PZ, zones[0], -EBUSY, "free of a zone in use");
 	obj_free(DAT_OBJ_EVD, evds[EVD_CR].id, -EBUSY, "free of an EVD in use");
@@ -441,7 +441,7 @@ void object_busy(uint32_t side)
 /* Starts a thread that polls the doorbells and parks after @idle_us, or ends it if that is 0. */
 void object_poller(uint32_t side, uint32_t idle_us)
 {
-	if (mine(side))
+	if (acts(side))
 		check(t_poller(&f, idle_us), 0, "POLLER_SET");
 }
 
@@ -468,7 +468,7 @@ void object_connect(struct m_ep *ep, uint64_t to, uint32_t pd)
 {
 	uint8_t data[PD_MAX];
 
-	if (!mine(ep->side))
+	if (!acts(ep->side))
 		return;
 	fill_pd(data, pd);
 	check(t_connect(&f, &eps[ep->nr], to, data, pd), 0, "EP_CONNECT");
@@ -480,7 +480,7 @@ uint32_t object_cr(uint32_t side, uint32_t pd)
 	struct dat_cr_query arg = { .size = sizeof(arg) };
 	uint8_t data[PD_MAX];
 
-	if (!mine(side))
+	if (!acts(side))
 		return 0;
 	arg.id = last_cr();
 	call(DAT_IOC_CR_QUERY, &arg, 0, "CR_QUERY");
@@ -494,7 +494,7 @@ void object_accept(struct m_ep *ep, uint32_t cr, uint32_t pd, int want)
 {
 	uint8_t data[PD_MAX];
 
-	if (!mine(ep->side))
+	if (!acts(ep->side))
 		return;
 	fill_pd(data, pd);
 	check(t_accept(&f, cr, &eps[ep->nr], data, pd), want, "CR_ACCEPT");
@@ -504,9 +504,9 @@ void object_reject(uint32_t side, uint32_t cr, bool by_free)
 {
 	struct dat_cr_reject arg = { .size = sizeof(arg), .id = cr };
 
-	if (mine(side) && by_free)
+	if (acts(side) && by_free)
 		obj_free(DAT_OBJ_CR, cr, 0, "free of a CR");
-	else if (mine(side))
+	else if (acts(side))
 		call(DAT_IOC_CR_REJECT, &arg, 0, "CR_REJECT");
 }
 
@@ -514,20 +514,20 @@ void object_handoff(uint32_t side, uint32_t cr, uint64_t to, int want)
 {
 	struct dat_cr_handoff arg = { .size = sizeof(arg), .id = cr, .conn_qual = to };
 
-	if (mine(side))
+	if (acts(side))
 		call(DAT_IOC_CR_HANDOFF, &arg, want, "CR_HANDOFF");
 }
 
 void object_disconnect(struct m_ep *ep, bool graceful)
 {
-	if (mine(ep->side))
+	if (acts(ep->side))
 		check(t_disconnect(&f, &eps[ep->nr], graceful ? DAT_DISCONNECT_GRACEFUL : 0), 0,
 		      "EP_DISCONNECT");
 }
 
 void object_reset(struct m_ep *ep)
 {
-	if (mine(ep->side))
+	if (acts(ep->side))
 		check(t_reset(&f, &eps[ep->nr]), 0, "EP_RESET");
 }
 
@@ -537,7 +537,7 @@ void object_check_pd(struct m_ep *ep, uint32_t pd)
 	const struct dat_status *st = eps[ep->nr].status.va;
 	uint8_t data[PD_MAX];
 
-	if (!mine(ep->side))
+	if (!acts(ep->side))
 		return;
 	fill_pd(data, pd);
 	if (st->pd_len < pd || memcmp(st->pd, data, pd))

@@ -327,9 +327,8 @@ static bool step_bind(void)
 	if (!r->live)
 		return false;
 	bind = chance(200) ? r->ready[rnd(4)].nr : prepare(ep->side, nr);
-	/* A binding may have been prepared. */
 	if (!bind || r->zone || chance(100))
-		return true;
+		return false;
 	wr = wr_new(ep, DAT_OP_RMR_BIND);
 	wr->rmr = nr;
 	wr->life = r->life;
@@ -384,8 +383,8 @@ static const struct {
 	{ step_kill,		1 },
 };
 
-/* Runs a random step.  Returns false if it has done nothing, because the model did not allow it. */
-bool script_step(void)
+/* Runs a random step, which does nothing if the model does not allow it. */
+void script_step(void)
 {
 	uint32_t i, sum = 0, at;
 
@@ -394,5 +393,5 @@ bool script_step(void)
 	at = rnd(sum);
 	for (i = 0; at >= kinds[i].weight; i++)
 		at -= kinds[i].weight;
-	return kinds[i].run();
+	kinds[i].run();
 }
