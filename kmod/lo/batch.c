@@ -372,7 +372,7 @@ static void cq_join(struct lo_cq *lcq)
  */
 static void lane_join(struct lo_lane *l, const struct lo_batch *b)
 {
-	struct dat_cq *cq = &l->recvs.cq;
+	struct dat_cq *cq = &l->recv_cq.cq;
 
 	if (unlikely(b->rdma && !l->rdma)) {
 		l->rdma = true;
@@ -382,9 +382,9 @@ static void lane_join(struct lo_lane *l, const struct lo_batch *b)
 		spin_unlock(&cq->lock);
 	}
 	if (b->nrecv && !l->rdma)
-		cq_join(&l->recvs);
+		cq_join(&l->recv_cq);
 	if (b->nreq && READ_ONCE(cq->link.round))
-		cq_join(&l->requests);
+		cq_join(&l->request_cq);
 }
 
 static void batch_report(struct lo_batch *b)

@@ -269,7 +269,7 @@ static bool ring_has_more(const struct lo_lane *l)
 /* Returns true if threads that poll look at the lane, or lo_rearm() is going to be called. */
 static bool lane_polled(const struct lo_lane *l)
 {
-	return READ_ONCE(l->recvs.cq.link.round) || READ_ONCE(l->requests.cq.link.round);
+	return READ_ONCE(l->recv_cq.cq.link.round) || READ_ONCE(l->request_cq.cq.link.round);
 }
 
 /*
@@ -297,8 +297,8 @@ void lo_look(struct dat_cq *cq)
 		lane_schedule(l);
 	/* The slice was for both. */
 	if (n) {
-		cq_seen(&l->recvs.cq);
-		cq_seen(&l->requests.cq);
+		cq_seen(&l->recv_cq.cq);
+		cq_seen(&l->request_cq.cq);
 	}
 out:
 	local_bh_enable();
@@ -314,7 +314,7 @@ static void lane_task(struct tasklet_struct *t)
 {
 	struct lo_lane *l = from_tasklet(l, t, task);
 	/* lo_lane_open() may set the sink meanwhile, so the batch ends where it has begun. */
-	const struct dat_sink *sink = READ_ONCE(l->recvs.cq.sink);
+	const struct dat_sink *sink = READ_ONCE(l->recv_cq.cq.sink);
 	bool more;
 
 	if (sink->begin)
@@ -352,8 +352,8 @@ void lo_lane_init(struct lo_lane *l, struct lo_link *link)
 	l->closed = true;
 	l->taken = LO_NONE;
 	spin_lock_init(&l->lock);
-	lcq_init(&l->recvs, l);
-	lcq_init(&l->requests, l);
+	lcq_init(&l->recv_cq, l);
+	lcq_init(&l->request_cq, l);
 	INIT_LIST_HEAD(&l->stalled);
 	tasklet_setup(&l->task, lane_task);
 	INIT_WORK(&l->work, lane_work);
@@ -397,8 +397,8 @@ void lo_lane_open(struct lo_lane *l, struct lo_conn *from, struct lo_conn *to)
 	l->from = from;
 	l->to = to;
 	l->rights = peer_rights(&to->conn);
-	cq_open(&l->recvs, &to->conn, sink, to->conn.ep->recv_evd);
-	cq_open(&l->requests, &from->conn, sink, from->conn.ep->request_evd);
+	cq_open(&l->recv_cq, &to->conn, sink, to->conn.ep->recv_evd);
+	cq_open(&l->request_cq, &from->conn, sink, from->conn.ep->request_evd);
 	l->closed = false;
 	lo_lane_wake(l, true);
 	spin_unlock_bh(&l->lock);
@@ -416,8 +416,8 @@ void lo_lane_close(struct lo_lane *l)
 	l->closed = true;
 	if (l->to->conn.ep->srq)
 		lo_srq_leave(l);
-	cq_close(&l->recvs);
-	cq_close(&l->requests);
+	cq_close(&l->recv_cq);
+	cq_close(&l->request_cq);
 out:
 	spin_unlock_bh(&l->lock);
 }

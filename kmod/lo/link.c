@@ -73,7 +73,7 @@ static void link_join(struct lo_link *link, struct lo_conn *lc, u32 side)
 	link->lane[side].kernel = lc->kernel;
 	/* Release: lo_run(), which finds @lc under RCU, also sees @side and the lanes. */
 	smp_store_release(&lc->link, link);
-	lc->conn.puller = &lo_lane_out(lc)->recvs.cq;
+	lc->conn.puller = &lo_lane_out(lc)->recv_cq.cq;
 	link->end[side] = lc;
 	link->id[side] = lc->id;
 }

@@ -181,10 +181,11 @@ struct lo_cq {
 
 /**
  * struct lo_lane - direction of a connection: requests of @from, and the receives of @to they use
- * @recvs: while this has joined busy polling, the threads that poll the receive EVD of @to take
+ * @recv_cq: while this has joined busy polling, the threads that poll the receive EVD of @to take
  *	requests from the ring of @from, which needs no kicks meanwhile
- * @requests: while this has joined, the threads that poll the request EVD of @from do so as well;
- *	joins only if @recvs has joined, because otherwise the kicks suffice
+ * @request_cq: while this has joined, the threads that poll the request EVD of @from do so as well,
+ *	so they do not wait for a receiver that polls rarely; joins only if @recv_cq has joined,
+ *	because otherwise the kicks suffice
  * @link: connection, which contains the lane; constant
  * @lock: lock of the lane: the thread that holds it carries requests out
  * @kernel: flag: @from belongs to a kernel module; set before the end can post, then constant
@@ -201,15 +202,15 @@ struct lo_cq {
  * @closed: flag: no request may be carried out any more, or not yet.  While it is clear, both ends
  *	have an EP.
  * @failed: flag: a request has failed, so none is carried out any more
- * @rdma: flag: the lane has carried out an RDMA operation, so @recvs does not join any more: the
+ * @rdma: flag: the lane has carried out an RDMA operation, so @recv_cq does not join any more: the
  *	program of @to might wait for the next one by polling memory, and then poll no EVD
  * @from: end that posts the requests
  * @to: end that posts the receives
  * @done: number of bytes of the oldest request that are copied
  */
 struct lo_lane {
-	struct lo_cq		recvs;
-	struct lo_cq		requests;
+	struct lo_cq		recv_cq;
+	struct lo_cq		request_cq;
 	struct lo_link		*link;
 	spinlock_t		lock;		/* lock of the lane, see above */
 	bool			kernel;

@@ -56,7 +56,8 @@ struct dat_busy {
  * @lock: lock of the polls: whoever takes completions from the CQ holds it until the completions
  *	have been reported, so they are reported in order; protects all members below
  * @ops: operations of the transport; constant
- * @sink: operations of the face that receives the events; constant
+ * @sink: operations of the face that receives the events; constant, except that over lo0 it is set
+ *	when the lane opens, while a tasklet may read it without @lock
  * @evd: EVD whose polling threads poll the CQ; NULL if the CQ is for a single connection, or if no
  *	connection uses the CQ any more
  * @link: entry in evd->busy.round while threads poll the CQ, which is not armed then
