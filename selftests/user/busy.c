@@ -673,6 +673,32 @@ TEST_F_TIMEOUT(busy, a_connection_that_ends_leaves_the_others_polled, 60)
 		ASSERT_EQ(0, end_pair(p, ep[i], evd));
 }
 
+/*
+ * Threads that poll for receives over lo0 take requests from the sender's ring, which needs no
+ * kicks then.  A sender that polls for its completions does not depend on these threads.
+ */
+TEST_F_TIMEOUT(busy, a_sender_that_polls_does_not_wait_for_the_receiver, 60)
+{
+	struct t_pair *p = &self->p;
+	unsigned int at_once = 0;
+	uint64_t n;
+
+	if (t_is_device(&p->f))
+		SKIP(return, "a device carries requests out by itself");
+	ASSERT_EQ(0, join(p));
+	for (n = 0; n < 200; n++) {
+		ASSERT_EQ(0, post_message(p, p->ep, n));
+		busy_poll(&p->evd[1], 0);
+		at_once += there_is_one(&p->evd[1]);
+		ASSERT_EQ(0, expect(&p->evd[0], n, by_looking));
+		ASSERT_EQ(0, expect(&p->evd[1], n, by_looking));
+		/* The receiver has polled a moment before the next message. */
+		busy_poll(&p->evd[0], 0);
+	}
+	/* Another thread may have the lane now and then. */
+	EXPECT_LE(150, at_once);
+}
+
 TEST_F_TIMEOUT(busy, the_end_of_a_connection_is_seen_by_polling, 60)
 {
 	uint64_t end = now_ms() + T_WAIT_MS;
