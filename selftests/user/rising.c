@@ -18,6 +18,7 @@
 #define MOST	65536	/* bytes of the longest write */
 #define ROOM	(MOST + 4096)
 #define ROUNDS	4	/* writes of each length, at different alignments */
+#define WORDS	800	/* words behind a long write */
 #define STEP	1021	/* between the lengths above 256; so they have all remainders of 8 */
 
 /*
@@ -164,6 +165,86 @@ TEST_F_TIMEOUT(rising, when_the_last_byte_of_a_write_is_there_all_are, 300)
 	for (; len < MOST; len += STEP)
 		ASSERT_TRUE(rises(self, _metadata, len));
 	ASSERT_TRUE(rises(self, _metadata, MOST));
+}
+
+/*
+ * struct flag - a word that a thread polls
+ * @at: the word; 0 before it is written, and all ones after
+ * @ready: flag: the thread polls
+ */
+struct flag {
+	const volatile uint64_t	*at;
+	atomic_uint		ready;
+};
+
+/* Returns the first value of the word that is not 0. */
+static void *watch_word(void *arg)
+{
+	struct flag *flag = arg;
+	uint64_t value;
+
+	atomic_store(&flag->ready, 1);
+	while (!(value = *flag->at))
+		;
+	return (void *)(uintptr_t)value;
+}
+
+static void fill_write(FIXTURE_DATA(rising) *self, size_t from, size_t to, uint32_t len)
+{
+	struct t_pair *p = &self->p;
+	struct dat_sqe *sqe = t_sqe(&p->ep[1].sq);
+	struct dat_sge *sge = (struct dat_sge *)(sqe + 1);
+
+	sqe->opcode = DAT_OP_RDMA_WRITE;
+	sqe->num_sge = 1;
+	sqe->raddr = (uintptr_t)self->to.va + to;
+	sqe->rkey = self->to.rkey;
+	*sge = (struct dat_sge) { (uintptr_t)p->mem.va + from, p->mem.lkey, len };
+}
+
+/* Post a write of @len bytes and one of a flag behind it, with one kick. */
+static int write_and_flag(FIXTURE_DATA(rising) *self, uint32_t len)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe;
+	int i, ret;
+
+	fill_write(self, 0, 0, len);
+	p->ep[1].sq.tail++;
+	fill_write(self, MOST, MOST, 8);
+	ret = t_push(&p->ep[1].sq);
+	for (i = 0; i < 2 && !ret; i++)
+		if (!t_event(&p->evd[1], T_WAIT_MS, &eqe) || eqe.status)
+			ret = -EIO;
+	return ret;
+}
+
+/*
+ * A program may wait until a word of 8 bytes changes, whatever the writes before.  The lane of lo0
+ * stops after 64 KiB, but not within the word.
+ */
+TEST_F_TIMEOUT(rising, a_word_becomes_visible_at_once, 60)
+{
+	struct flag flag = { .at = (uint64_t *)(self->to.va + MOST) };
+	pthread_t thread;
+	unsigned int i;
+	uint32_t len;
+	void *value;
+
+	if (is_soft(&self->p.f))
+		SKIP(return, "a soft device promises no order");
+	memset(self->p.mem.va + MOST, 0xff, 8);
+	for (i = 0; i < WORDS; i++) {
+		len = MOST - 8 + i % 8;
+		memset(self->to.va + MOST, 0, 8);
+		atomic_store(&flag.ready, 0);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, watch_word, &flag));
+		while (!atomic_load(&flag.ready))
+			;
+		ASSERT_EQ(0, write_and_flag(self, len));
+		pthread_join(thread, &value);
+		EXPECT_EQ(-1L, (long)value) TH_LOG("%u bytes before the word", len);
+	}
 }
 
 TEST_HARNESS_MAIN
