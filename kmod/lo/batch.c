@@ -450,7 +450,17 @@ bool lo_slice(struct lo_lane *l, bool soft, u32 *n)
 	batch_unlock(&b);
 	batch_report(&b);
 	*n += b.nreq + b.nrecv;
-	if (l->failed || step == STEP_NONE)
+	if (l->failed)
 		return false;
-	return step != STEP_STALL || lane_feed(l);
+	switch (step) {
+	case STEP_NONE:
+		return false;
+	case STEP_DONE:
+		/* The slice was full.  The report may have appended requests. */
+		return lo_fifo_peek(&l->from->sq, 0);
+	case STEP_STALL:
+		return lane_feed(l);
+	default:
+		return true;
+	}
 }
