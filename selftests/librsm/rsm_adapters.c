@@ -542,12 +542,15 @@ static pid_t slow_exporter(uint32_t ctlr)
 
 #define PIN_WAIT_MS	60000	/* on a busy host the slowed process gets little of a CPU */
 
+/* A process has fewer pages more before it registers memory, and gets about ten pages a second. */
+#define PIN_PAGES	64
+
 static int pin_begins(pid_t pid)
 {
 	long before = pages_of(pid);
 	uint64_t end = now_ms() + PIN_WAIT_MS;
 
-	while (pages_of(pid) < before + 256) {
+	while (pages_of(pid) < before + PIN_PAGES) {
 		if (now_ms() > end)
 			return 0;
 		usleep(20000);
