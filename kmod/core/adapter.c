@@ -314,31 +314,21 @@ void dat_dev_detach(struct dat_ia *ia)
 	mutex_unlock(&dat_ias_lock);
 }
 
-/* Returns 3 for IPv4, 2 for IPv6, 1 for link-local IPv6; 0 unless @family is 0 or matches. */
-static int addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
-{
-	if (family && ss->ss_family != family)
-		return 0;
-	if (ss->ss_family == AF_INET)
-		return 3;
-	return dat_addr_is_link_local(ss) ? 1 : 2;
-}
-
 /*
- * Sets @best to the address of an IA for which addr_rank() is highest.  @family: AF_UNSPEC, or the
- * family that the address must have.  The caller has locked the IA or is counted in ia->pinning.
- * If the IA has no such address at present, sets the family of @best to AF_UNSPEC and fails with
- * -ENETUNREACH.
+ * Sets @best to the address of an IA for which dat_addr_rank() is highest.  The caller has locked
+ * the IA or is counted in ia->pinning.  If the IA has no address at present, sets the family of
+ * @best to AF_UNSPEC and fails with -ENETUNREACH.
  */
-int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *best)
+int dat_dev_addr(const struct dat_ia *ia, struct sockaddr_storage *best)
 {
 	struct sockaddr_storage ss;
 	int rank, best_rank = 0;
 	u32 nr = 0;
 
 	memset(best, 0, sizeof(*best));
-	while (dat_dev_next_addr(ia, &ia->addr, &nr, &ss)) {
-		rank = addr_rank(&ss, family);
+	/* Each call may search all addresses of the port, which may be thousands. */
+	while (best_rank < DAT_ADDR_BEST_RANK && dat_dev_next_addr(ia, &ia->addr, &nr, &ss)) {
+		rank = dat_addr_rank(&ss, AF_UNSPEC);
 		if (rank <= best_rank)
 			continue;
 		*best = ss;

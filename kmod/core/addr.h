@@ -53,6 +53,18 @@ static inline bool dat_addr_same(const struct sockaddr_storage *a, const struct 
 	       a6->sin6_scope_id == b6->sin6_scope_id;
 }
 
+#define DAT_ADDR_BEST_RANK	3
+
+/* Returns 3 for IPv4, 2 for IPv6, 1 for link-local IPv6; 0 unless @family is 0 or matches. */
+static inline int dat_addr_rank(const struct sockaddr_storage *ss, sa_family_t family)
+{
+	if (family && ss->ss_family != family)
+		return 0;
+	if (ss->ss_family == AF_INET)
+		return DAT_ADDR_BEST_RANK;
+	return dat_addr_is_link_local(ss) ? 1 : 2;
+}
+
 /*
  * Finds the next address of the port of an IA.  @nr: 0 in the first call; updated for the next
  * call.  @only: address to look for; family AF_UNSPEC: each address.  The caller has locked the IA

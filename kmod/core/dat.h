@@ -284,7 +284,7 @@ void dat_dev_ended(struct dat_dev *dev);
 void dat_dev_put(struct dat_dev *dev);
 bool dat_dev_attach(struct dat_dev *dev, struct dat_ia *ia);
 void dat_dev_detach(struct dat_ia *ia);
-int dat_dev_addr(const struct dat_ia *ia, sa_family_t family, struct sockaddr_storage *ss);
+int dat_dev_addr(const struct dat_ia *ia, struct sockaddr_storage *ss);
 
 /* ia.c */
 struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_face *face,

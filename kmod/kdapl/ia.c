@@ -97,7 +97,7 @@ static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_C
 	ret = dat_ia_lock_live(ia);
 	if (ret)
 		goto err_close;
-	ret = dat_dev_addr(ia, AF_UNSPEC, &kia->addr);
+	ret = dat_dev_addr(ia, &kia->addr);
 	if (one_addr)
 		ia->addr = kia->addr;
 	if (!one_addr || !ret)

@@ -175,7 +175,7 @@ int dat_cmd_ia_query(struct dat_ucmd *ucmd)
 
 	memset(arg, 0, sizeof(*arg));
 	arg->size = ucmd->size;
-	dat_dev_addr(ia, AF_UNSPEC, &addr);
+	dat_dev_addr(ia, &addr);
 	arg->addr_len = dat_cmd_addr(arg->addr, &addr);
 	ia->dev->ops->name(ia->dev, arg->device, sizeof(arg->device));
 	strscpy(arg->fw, limits->fw, sizeof(arg->fw));

@@ -363,11 +363,8 @@ static void addrs_sort(struct verbs_addrs *a)
 	a->n = n;
 }
 
-/*
- * Reads the addresses of a port in a network namespace, also tentative ones, into @a, which the
- * caller frees with verbs_addrs_free(), also after an error.  May sleep.  Fails with -ENOMEM.
- */
-int verbs_addrs_read(const struct dat_dev *dev, u32 port, struct net *net, struct verbs_addrs *a)
+/* Reads the addresses as verbs_addrs_read() does, but in the order of the port. */
+static int addrs_list(const struct dat_dev *dev, u32 port, struct net *net, struct verbs_addrs *a)
 {
 	u32 n = addrs_copy(dev, port, net, NULL, 0);
 
@@ -379,8 +376,21 @@ int verbs_addrs_read(const struct dat_dev *dev, u32 port, struct net *net, struc
 		return -ENOMEM;
 	/* An address that comes between the two calls is announced later. */
 	a->n = min(addrs_copy(dev, port, net, a->list, n), n);
-	addrs_sort(a);
 	return 0;
+}
+
+/*
+ * Reads the addresses of a port in a network namespace, also tentative ones, into @a, sorted and
+ * each once.  The caller frees @a with verbs_addrs_free(), also after an error.  May sleep.  Fails
+ * with -ENOMEM.
+ */
+int verbs_addrs_read(const struct dat_dev *dev, u32 port, struct net *net, struct verbs_addrs *a)
+{
+	int ret = addrs_list(dev, port, net, a);
+
+	if (!ret)
+		addrs_sort(a);
+	return ret;
 }
 
 bool verbs_addrs_same(const struct verbs_addrs *a, const struct verbs_addrs *b)
@@ -490,6 +500,39 @@ static bool is_neighbour(struct net *net, const struct sockaddr_storage *src,
 	return same_subnet6(net, from, to);
 }
 
+/* Returns true if @ia may connect from @ss, an address of its port. */
+static bool ia_may_use(const struct dat_ia *ia, const struct sockaddr_storage *ss)
+{
+	return (!ia->addr.ss_family || dat_addr_same(&ia->addr, ss)) &&
+	       verbs_addr_usable(ia->net, ss);
+}
+
+/* Chooses from @a as verbs_source() does.  Returns NULL if @a has no suitable address. */
+static const struct sockaddr_storage *choose_source(const struct dat_ia *ia,
+						    const struct sockaddr_storage *dst,
+						    const struct sockaddr_storage *of_route,
+						    const struct verbs_addrs *a)
+{
+	const struct sockaddr_storage *ss, *best = NULL;
+	int rank, best_rank = 0;
+
+	for (ss = a->list; ss < a->list + a->n; ss++) {
+		if (!ia_may_use(ia, ss))
+			continue;
+		if (dat_addr_same(ss, of_route))
+			return ss;
+		rank = dat_addr_rank(ss, dst->ss_family);
+		if (rank <= best_rank)
+			continue;
+		best = ss;
+		best_rank = rank;
+	}
+	for (ss = a->list; ss < a->list + a->n; ss++)
+		if (ia_may_use(ia, ss) && is_neighbour(ia->net, ss, dst))
+			return ss;
+	return best;
+}
+
 /*
  * Sets @src to the address of a locked IA from which to connect to @dst.  The choices, in this
  * order, are:
@@ -497,24 +540,30 @@ static bool is_neighbour(struct net *net, const struct sockaddr_storage *src,
  * - the source address of the route to @dst, if the IA has that address;
  * - an address of the IA in a subnet of @dst, because the route may lead through another adapter in
  *   the same subnet;
- * - the address of the family of @dst that dat_dev_addr() chooses.
+ * - the address of the family of @dst for which dat_addr_rank() is highest.
  *
- * Fails with -ENETUNREACH if the IA has no address of the family of @dst.
+ * A process connects as often as it likes, and the port may have thousands of addresses, so this
+ * reads them once.  Fails with -ENETUNREACH if the IA has no address of the family of @dst, or with
+ * -ENOMEM.
  */
 int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
 		 struct sockaddr_storage *src)
 {
+	const struct sockaddr_storage *best = NULL;
 	struct sockaddr_storage of_route;
-	u32 nr = 0;
+	struct verbs_addrs a;
+	int ret;
 
 	lockdep_assert_held(&ia->sem);
-	if (!source_of_route(ia->net, dst, &of_route))
-		while (dat_dev_next_addr(ia, &ia->addr, &nr, src))
-			if (dat_addr_same(src, &of_route))
-				return 0;
-	nr = 0;
-	while (dat_dev_next_addr(ia, &ia->addr, &nr, src))
-		if (is_neighbour(ia->net, src, dst))
-			return 0;
-	return dat_dev_addr(ia, dst->ss_family, src);
+	if (source_of_route(ia->net, dst, &of_route))
+		of_route.ss_family = AF_UNSPEC;
+	ret = addrs_list(ia->dev, ia->port, ia->net, &a);
+	if (!ret)
+		best = choose_source(ia, dst, &of_route, &a);
+	if (best)
+		*src = *best;
+	else if (!ret)
+		ret = -ENETUNREACH;
+	verbs_addrs_free(&a);
+	return ret;
 }

@@ -305,7 +305,7 @@ static struct verbs_regqp *regqp_create(struct dat_pz *pz)
 	struct verbs_regqp *r;
 	u32 nr = 0;
 
-	if (dat_dev_addr(ia, AF_UNSPEC, &addr))
+	if (dat_dev_addr(ia, &addr))
 		return ERR_PTR(-ENETUNREACH);
 	do {
 		r = regqp_create_at(pz, &addr);
