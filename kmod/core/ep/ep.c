@@ -529,10 +529,11 @@ static void ep_shutdown(struct dat_obj *obj)
 
 	ep_begin_shutdown(obj);
 	wait_var_event(&ep->nconns, !atomic_read(&ep->nconns));
-	/* The mutex waits for a dat_ep_modify() that began before ep->dead was set. */
+	/* Wait for a dat_ep_modify() that began before ep->dead was set.  Later ones do nothing. */
 	mutex_lock(&obj->ia->resize_lock);
-	dat_queue_forget(ep);
 	mutex_unlock(&obj->ia->resize_lock);
+	/* Without the mutex, which others need: a queue may have 65,536 entries. */
+	dat_queue_forget(ep);
 	dat_ep_drop_parents(ep);
 }
 

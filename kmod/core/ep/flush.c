@@ -203,7 +203,7 @@ static void wr_forget(struct dat_ep *ep, const struct dat_wr *wr)
 
 /*
  * Drops the entries left in the send queue of an endpoint that is shut down and has no connection,
- * because the entries may name prepared bindings or have uses of LMRs.
+ * because the entries may name prepared bindings or have uses of LMRs.  May sleep.
  */
 void dat_queue_forget(struct dat_ep *ep)
 {
@@ -220,5 +220,6 @@ void dat_queue_forget(struct dat_ep *ep)
 		spin_unlock_bh(&ep->lock);
 		if (!ret || ret == -EOVERFLOW)
 			return;
+		cond_resched();
 	}
 }
