@@ -162,6 +162,19 @@ static int established(DAT_EVD_HANDLE evd, struct kpeer_hello *hello)
 	return 1;
 }
 
+/*
+ * Wait until this side, which has accepted, may send.  Over iWARP it must not do so before the
+ * module is connected too, and nothing tells when that is.
+ */
+static int may_send(DAT_EVD_HANDLE evd)
+{
+	if (!established(evd, NULL))
+		return 0;
+	if (adapter_is_iwarp())
+		usleep(300000);
+	return 1;
+}
+
 static int ask(struct a_pair *p, struct link *l, DAT_CONN_QUAL qual, size_t len, const void *data)
 {
 	return !dat_ep_connect(l->ep, p->attr.ia_address_ptr, qual, A_WAIT_US, len,
@@ -209,15 +222,7 @@ static int kernel_connects(struct a_pair *p, struct link *first, struct link *l)
 	memcpy(&l->hello, param.private_data, sizeof(l->hello));
 	l->ep = p->ep[1];
 	l->evd = p->evd[1];
-	if (dat_cr_accept(cr, l->ep, 0, NULL) || !established(l->evd, NULL))
-		return 0;
-	/*
-	 * Over iWARP this side, which has accepted, must not send before the module is connected
-	 * too, and nothing tells when that is.
-	 */
-	if (adapter_is_iwarp())
-		usleep(300000);
-	return 1;
+	return !dat_cr_accept(cr, l->ep, 0, NULL) && may_send(l->evd);
 }
 
 static void fill(char *at, uint64_t seed, uint32_t len)
@@ -632,7 +637,7 @@ TEST_F_TIMEOUT(peer, it_connects_to_what_a_process_has_reserved, 120)
 	cr = c_request(p);
 	ASSERT_NE(DAT_HANDLE_NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
-	ASSERT_TRUE(established(self->other.evd, NULL));
+	ASSERT_TRUE(may_send(self->other.evd));
 	EXPECT_NE(NULL, order(p, &self->other, KPEER_SUM, 0, 16));
 	EXPECT_EQ(DAT_SUCCESS, dat_rsp_free(rsp));
 }
@@ -713,7 +718,7 @@ TEST_F_TIMEOUT(peer, its_connection_is_made_once_more, 120)
 	cr = c_request(p);
 	ASSERT_NE(DAT_HANDLE_NULL, cr);
 	ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, third.ep, 0, NULL));
-	ASSERT_TRUE(established(third.evd, NULL));
+	ASSERT_TRUE(may_send(third.evd));
 	EXPECT_NE(NULL, order(p, &third, KPEER_SUM, 0, 16));
 	/*
 	 * The module accepted this connection, so it has no destination that KPEER_DUP could
@@ -797,7 +802,7 @@ TEST_F_TIMEOUT(peer, its_endpoint_is_reset_and_connects, 120)
 		cr = c_request(p);
 		ASSERT_NE(DAT_HANDLE_NULL, cr);
 		ASSERT_EQ(DAT_SUCCESS, dat_cr_accept(cr, to->ep, 0, NULL));
-		ASSERT_TRUE(established(to->evd, NULL));
+		ASSERT_TRUE(may_send(to->evd));
 		EXPECT_NE(NULL, order(p, to, KPEER_SUM, 0, 16));
 	}
 }
