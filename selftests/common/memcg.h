@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,8 +37,15 @@ static inline int memcg_make(void)
 	return mkdir(MEMCG_ONE, 0755) && errno != EEXIST ? -errno : 0;
 }
 
+/*
+ * First touches all pages of the program.  If the process were the first to touch a page of a file
+ * inside the cgroup, the page would be charged to the cgroup, and keep it for as long as another
+ * process has the page mapped.
+ */
 static inline int memcg_enter(void)
 {
+	if (!mlockall(MCL_CURRENT))
+		munlockall();
 	return write_text(MEMCG_ONE "/cgroup.procs", "0");
 }
 
@@ -63,7 +71,8 @@ static inline long memcg_held(unsigned int ms)
 	uint64_t end = now_ms() + ms;
 	long n;
 
-	rmdir(MEMCG_ONE);
+	if (rmdir(MEMCG_ONE))
+		return -1;
 	do {
 		usleep(10000);
 		n = proc_number(MEMCG_TESTS "/cgroup.stat", "nr_dying_descendants");
