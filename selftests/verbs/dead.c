@@ -51,6 +51,7 @@ FIXTURE_SETUP(dead)
 FIXTURE_TEARDOWN(dead)
 {
 	mean_set("dead", "0");
+	mean_set("lose", "0");
 	mean_set("modify_fails", "-1");
 	mean_set("destroy_fails", "0");
 	mean_set("dereg_fails", "0");
@@ -672,6 +673,76 @@ TEST_F_TIMEOUT(dead, an_error_of_a_cq_flushes_what_its_connection_has, 120)
 	ASSERT_EQ(0, mean_set("raise", "cq_err"));
 	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[0], DAT_EV_BROKEN));
 	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[1], DAT_EV_BROKEN));
+}
+
+/* Post a send that shows only if it fails. */
+static int send_suppressed(struct t_ep *ep, uint64_t cookie)
+{
+	struct dat_sqe *sqe = t_sqe(&ep->sq);
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->flags = DAT_SQE_SUPPRESS;
+	sqe->cookie = cookie;
+	return t_push(&ep->sq);
+}
+
+/* Wait until the only QPs and CQs are the two of each EP: a CQ ends a second after its EVD. */
+static int only_a_pair(void)
+{
+	uint64_t end = now_ms() + T_WAIT_MS;
+
+	while (mean_get("objects") != 4 && now_ms() < end)
+		usleep(50000);
+	return mean_get("objects") == 4;
+}
+
+/*
+ * The peer has no receives, so the device flushes all sends, and then the marker of the drain.  The
+ * CQ has lost the completions of the sends, which must not count as successful.
+ */
+TEST_F_TIMEOUT(dead, a_request_whose_completion_a_cq_has_lost_is_no_success, 120)
+{
+	struct t_pair *p = &self->p;
+	int i;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_pair_open(p) || t_pair_connect(p));
+	ASSERT_EQ(0, mean_set("lose", "1"));
+	for (i = 0; i < T_QUEUE; i++)
+		ASSERT_EQ(0, send_suppressed(&p->ep[1], i));
+	ASSERT_EQ(0, t_kick(&p->f));
+	ASSERT_EQ(0, mean_set("lose", "0"));
+	ASSERT_EQ(1, only_a_pair());
+	ASSERT_LE(2, raised("cq_err"));
+	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[1], DAT_EV_BROKEN));
+	/* The errors of two CQs, and the completions. */
+	EXPECT_EQ(2 + T_QUEUE, mean_hits());
+}
+
+/* A request that is refused waits for those before it, while the peer ends the connection. */
+TEST_F_TIMEOUT(dead, a_refused_request_breaks_a_connection_that_its_peer_has_ended, 120)
+{
+	struct t_pair *p = &self->p;
+	struct dat_eqe eqe = { 0 };
+	int i;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_pair_open(p) || t_pair_connect(p));
+	ASSERT_EQ(0, mean_set("dead", "1"));
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, t_send(&p->ep[1], i, (uintptr_t)p->mem.va, i < 4 ? p->mem.lkey : 0,
+				    64));
+	ASSERT_EQ(0, t_kick(&p->f));
+	ASSERT_EQ(0, t_disconnect(&p->f, &p->ep[0], 0));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe)) TH_LOG("event %d", i);
+		EXPECT_EQ(DAT_EV_DTO, eqe.type);
+		EXPECT_EQ((uint64_t)i, eqe.cookie);
+		EXPECT_EQ(i < 4, eqe.status == DAT_ST_FLUSHED);
+		EXPECT_NE(DAT_ST_SUCCESS, eqe.status);
+	}
+	ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_BROKEN, eqe.type);
 }
 
 /* Returns 1 if the next events of an EVD say that two connections are broken. */

@@ -153,6 +153,10 @@ static bool dead;
 module_param(dead, bool, 0644);
 MODULE_PARM_DESC(dead, "Posts succeed, but nothing completes any more, and nothing is flushed");
 
+static bool lose;
+module_param(lose, bool, 0644);
+MODULE_PARM_DESC(lose, "The requests that are posted now will have no completion");
+
 static bool reg_refused;
 module_param(reg_refused, bool, 0644);
 MODULE_PARM_DESC(reg_refused, "Posts that begin or end a registration by work request fail");
@@ -190,6 +194,7 @@ struct mean_qp {
 	struct ib_qp		*qp;
 	void			(*event)(struct ib_event *event, void *context);
 	struct delayed_work	last_wqe;	/* raises the event that is late */
+	atomic_t		lost;		/* requests whose completions will be dropped */
 	struct rcu_head		rcu;
 };
 
@@ -401,6 +406,24 @@ static int pad(struct ib_wc *wc, int n, int most)
 	return most;
 }
 
+/* Drops the completions of requests that were posted with @lose.  Returns how many are left. */
+static int drop_lost(struct ib_wc *wc, int n)
+{
+	struct mean_qp *mq;
+	int i, left = 0;
+
+	rcu_read_lock();
+	for (i = 0; i < n; i++) {
+		mq = xa_load(&qps, (unsigned long)wc[i].qp);
+		if (mq && atomic_add_unless(&mq->lost, -1, 0))
+			hit();
+		else
+			wc[left++] = wc[i];
+	}
+	rcu_read_unlock();
+	return left;
+}
+
 static int mean_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc)
 {
 	int most = n;
@@ -412,6 +435,7 @@ static int mean_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc)
 	if (cq_held(cq))
 		return 0;
 	n = real.poll_cq(cq, n, wc);
+	n = drop_lost(wc, n);
 	if (READ_ONCE(reg_status) && of_kernel_cq(cq))
 		spoil_registrations(wc, n);
 	if (READ_ONCE(endless) && of_kernel_cq(cq))
@@ -581,6 +605,14 @@ static int registers(struct ib_qp *qp, const struct ib_send_wr *wr)
 	return 0;
 }
 
+static void count_lost(struct ib_qp *qp, const struct ib_send_wr *wr)
+{
+	struct mean_qp *mq = xa_load(&qps, (unsigned long)qp);
+
+	for (; mq && wr; wr = wr->next)
+		atomic_inc(&mq->lost);
+}
+
 static int mean_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad)
 {
@@ -588,6 +620,8 @@ static int mean_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 
 	if (READ_ONCE(dead) && of_kernel_qp(qp))
 		return 0;
+	if (READ_ONCE(lose))
+		count_lost(qp, wr);
 	if (!qp->uobject && (wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV))
 		ret = registers(qp, wr);
 	if (ret) {
