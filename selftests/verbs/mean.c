@@ -157,6 +157,10 @@ static bool lose;
 module_param(lose, bool, 0644);
 MODULE_PARM_DESC(lose, "The requests that are posted now will have no completion");
 
+static bool is_switch;
+module_param(is_switch, bool, 0444);
+MODULE_PARM_DESC(is_switch, "Devices claim to be an InfiniBand switch, which has no port above 0");
+
 static bool reg_refused;
 module_param(reg_refused, bool, 0644);
 MODULE_PARM_DESC(reg_refused, "Posts that begin or end a registration by work request fail");
@@ -792,6 +796,7 @@ static int mean_add(struct ib_device *ibdev)
 	shrink_attrs(&ibdev->attrs);
 	replace_ops(&ibdev->ops);
 	ibdev->ops.driver_id = drivers[driver].id;
+	ibdev->is_switch = is_switch;
 	list_add(&md->entry, &devs);
 	mutex_unlock(&devs_lock);
 	ib_set_client_data(ibdev, &client, md);
@@ -806,6 +811,7 @@ static void mean_remove(struct ib_device *ibdev, void *data)
 	list_del(&md->entry);
 	ibdev->ops = real;
 	ibdev->attrs = md->attrs;
+	ibdev->is_switch = false;
 	mutex_unlock(&devs_lock);
 	kfree(md);
 }

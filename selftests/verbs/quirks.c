@@ -131,6 +131,19 @@ TEST_F_TIMEOUT(quirks, a_queue_pair_is_as_long_as_the_device_makes_it, 120)
 	EXPECT_EQ(0, passes(&self->p, self->mem));
 }
 
+/* An InfiniBand switch has no port for connections. */
+TEST_F_TIMEOUT(quirks, a_device_without_ports_is_no_adapter, 120)
+{
+	struct t_file *f = &self->p.f;
+
+	MEAN("is_switch=1");
+	EXPECT_EQ(-ENOENT, t_open(f));
+	close(f->fd);
+	/* Without the meanness, the device has its port. */
+	ASSERT_EQ(0, mean_load(""));
+	EXPECT_EQ(0, t_open(f));
+}
+
 /* --- inline data ------------------------------------------------------------------ */
 
 FIXTURE(inline) {
