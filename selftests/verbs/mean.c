@@ -169,6 +169,10 @@ static int reg_status;
 module_param(reg_status, int, 0644);
 MODULE_PARM_DESC(reg_status, "Such work requests complete with this enum ib_wc_status");
 
+static int late;
+module_param(late, int, 0444);
+MODULE_PARM_DESC(late, "Number of polls and arms of a CQ after its consumer has abandoned it");
+
 /* --- objects ------------------------------------------------------------------ */
 
 /* Operations of rxe before they were replaced. */
@@ -205,6 +209,9 @@ struct mean_qp {
 /* By the address of the object of ib_core. */
 static DEFINE_XARRAY(cqs);
 static DEFINE_XARRAY(qps);
+
+/* Consumers have abandoned their CQs; see end_abandoned(). */
+static bool abandoned;
 
 /* Held while an event is raised for all objects. */
 static DEFINE_SPINLOCK(raise_lock);
@@ -392,6 +399,7 @@ static int mean_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags)
 {
 	int ret = real.req_notify_cq(cq, flags);
 
+	late += READ_ONCE(abandoned) && of_kernel_cq(cq);
 	return ret > 0 && cq_held(cq) ? 0 : ret;
 }
 
@@ -432,6 +440,7 @@ static int mean_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc)
 {
 	int most = n;
 
+	late += READ_ONCE(abandoned) && of_kernel_cq(cq);
 	if (READ_ONCE(dead) && of_kernel_cq(cq)) {
 		hit();
 		return 0;
@@ -803,10 +812,60 @@ static int mean_add(struct ib_device *ibdev)
 	return 0;
 }
 
+static void qp_end(struct mean_qp *mq)
+{
+	struct ib_qp *qp = mq->qp;
+	struct ib_pd *pd = qp->pd;
+
+	qp_untrack(mq);
+	ib_destroy_qp(qp);
+	if (!atomic_read(&pd->usecnt))
+		ib_dealloc_pd(pd);
+}
+
+static void cq_end(struct mean_cq *mc)
+{
+	struct ib_cq *cq = mc->cq;
+
+	cq_untrack(mc);
+	ib_destroy_cq(cq);
+}
+
+/*
+ * Ends the QPs and CQs that a consumer could not destroy until now, since destroy_qp() fails.  rxe
+ * cannot be removed with them.  Before that, calls the handlers of the CQs once more.
+ */
+static void end_abandoned(struct ib_device *ibdev)
+{
+	struct mean_cq *mc;
+	struct mean_qp *mq;
+	unsigned long i;
+
+	WRITE_ONCE(abandoned, true);
+	xa_for_each(&cqs, i, mc) {
+		if (mc->cq->device != ibdev)
+			continue;
+		hit();
+		irq_work_queue(&mc->irq);
+		irq_work_sync(&mc->irq);
+	}
+	/* The handlers may have raised a softirq. */
+	msleep(50);
+	WRITE_ONCE(abandoned, false);
+	ibdev->ops = real;
+	xa_for_each(&qps, i, mq)
+		if (mq->qp->device == ibdev)
+			qp_end(mq);
+	xa_for_each(&cqs, i, mc)
+		if (mc->cq->device == ibdev)
+			cq_end(mc);
+}
+
 static void mean_remove(struct ib_device *ibdev, void *data)
 {
 	struct mean_dev *md = data;
 
+	end_abandoned(ibdev);
 	mutex_lock(&devs_lock);
 	list_del(&md->entry);
 	ibdev->ops = real;
