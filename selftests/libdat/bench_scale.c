@@ -8,6 +8,7 @@
  *
  * DAT_BENCH_MIB: go on until the machine has only so many MiB left, in place of ending at 1,000
  * connections.
+ * DAT_BENCH_CONNECTIONS: end at so many connections.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -126,10 +127,10 @@ FIXTURE_TEARDOWN(scale)
 
 TEST_F_TIMEOUT(scale, many_connections_cost_what_one_costs, 3000)
 {
-	const char *least = getenv("DAT_BENCH_MIB");
+	const char *least = getenv("DAT_BENCH_MIB"), *most = getenv("DAT_BENCH_CONNECTIONS");
 	struct a_pair *p = &self->p;
 	long least_kib = least ? atol(least) << 10 : 0, before;
-	int step, n = 0, made, enough = 0;
+	int end = most ? atoi(most) : least ? MOST : 1000, step, n = 0, made, enough = 0;
 	struct ends first = {}, e;
 	double begun, took;
 
@@ -137,7 +138,7 @@ TEST_F_TIMEOUT(scale, many_connections_cost_what_one_costs, 3000)
 	/* The first messages take memory and time that later ones do not. */
 	ASSERT_LT(0, message_us(p, &first, 0));
 	n = 1;
-	for (step = 0; step < (least ? 4 : 3) && !enough; step++) {
+	for (step = 0; step < 4 && numbers[step] <= end && !enough; step++) {
 		before = available_kib();
 		begun = now_s();
 		for (made = 0; n < numbers[step] && !enough; made++, n++) {
