@@ -181,7 +181,7 @@ docs:
 
 demo: libs
 	@modules=$(VM_MODULES) && echo "Booting a virtual machine with soft-RoCE, which takes up to a minute ..." && \
-		$(DAT_TOP)/scripts/vm --mem 4096 --modules $$modules --timeout 600 \
+		$(DAT_TOP)/scripts/vm --mem 4096 --modules $$modules --timeout 600 --append dat.lo=1 \
 			--log $(BUILD)/demo-console.log -- $(DAT_TOP)/scripts/demo-guest
 
 # It makes itself an RDMA device when it has shown that loopback needs none.
@@ -223,9 +223,9 @@ help:
 	@echo 'build-matrix     the modules for each kernel and compiler, without a VM'
 	@echo 'check-nodes      RSM between two VMs that are joined by a cable'
 	@echo 'check-hosts      the modules in VMs without IPv6, cgroups, and other facilities of the kernel'
-	@echo 'bench            what things cost, beside perftest, verbs and OFED DAPL in one VM'
+	@echo 'bench            what things cost, beside perftest, verbs, OFED DAPL and UCX in one VM'
 	@echo 'docs             the documentation as a site, into build/docs/html/'
-	@echo 'demo             a transfer between two processes in a VM'
+	@echo 'demo             transfers between two processes in a VM, over lo0 and over soft-RoCE'
 	@echo 'demo-rsm         files scattered over shared memory by two processes in a VM'
 	@echo 'demo-rsm-two     the same from one VM to another'
 	@echo 'vm               a shell in a VM with both modules loaded'
