@@ -181,7 +181,7 @@ docs:
 
 demo: libs
 	@modules=$(VM_MODULES) && echo "Booting a virtual machine with soft-RoCE, which takes up to a minute ..." && \
-		$(DAT_TOP)/scripts/vm --mem 4096 --modules $$modules --timeout 600 --append dat.lo=1 \
+		$(DAT_TOP)/scripts/vm --mem 4096 --modules $$modules --timeout 600 \
 			--log $(BUILD)/demo-console.log -- $(DAT_TOP)/scripts/demo-guest
 
 # It makes itself an RDMA device when it has shown that loopback needs none.

@@ -19,30 +19,10 @@ patience=${DIFFER_SHORTEN:-120} limit=${DIFFER_TIME:-420}
 # So many scripts run at the same time, because a connection that ends waits most of the time.
 jobs=6
 
-# load [PARAMETER]: load the modules again.  Objects of tests before may be freed a second after
-# their end.
-load() {
-	local i
-	for ((i = 0; i < 10; i++)); do
-		rmmod dat_rsm dat 2>/dev/null
-		[ -e /sys/module/dat ] || break
-		sleep 1
-	done
-	insmod "$DAT_KO" "$@" && insmod "$DAT_RSM_KO"
-}
-
-find_adapters() { mapfile -t adapters < <("$bin/../ulib/dat-info" --list); }
-
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 adapters=("$@")
-((${#adapters[@]})) || find_adapters
-# lo0 is there on demand.
-if ((${#adapters[@]} == 1)) && [[ ${adapters[0]} != lo0 && -n ${DAT_KO:-} ]]; then
-	trap 'rm -rf "$tmp"; load' EXIT
-	load lo=1
-	find_adapters
-fi
+((${#adapters[@]})) || mapfile -t adapters < <("$bin/../ulib/dat-info" --list)
 if ((${#adapters[@]} == 0)); then
 	echo "1..0 # SKIP this machine has no adapter"
 	exit 4
