@@ -150,7 +150,7 @@ static int stranger_writes(void *arg)
 	ret = peer_rdma(&peer, 1, be64toh(friend.said.grant.addr),
 			be32toh(friend.said.grant.rkey), R_PAGE);
 	changed = r_all(p.mem, 'x', R_PAGE);
-	if (!ret != changed)
+	if ((ret == 0) != changed)
 		return 104;
 	return changed ? 0 : REFUSED;
 }
