@@ -56,7 +56,8 @@ static inline int mean_unload_all(void)
 
 static inline int mean_load_dat(void)
 {
-	return system("insmod $DAT_KO $DAT_KO_ARGS && insmod $DAT_RSM_KO $DAT_RSM_KO_ARGS") ? -1 : 0;
+	return system("insmod $DAT_KO $DAT_KO_ARGS && "
+		      "insmod $DAT_RSM_KO $DAT_RSM_KO_ARGS") ? -1 : 0;
 }
 
 /* Writes a parameter of dat_mean.ko while it is loaded. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * Who carries the requests of lo0 out, and whom that holds up: a process pays for what it posts,
- * and a peer that is stopped delays its own connection only.
+ * Threads that carry out the requests of lo0.  A process carries out what it posts, and a peer that
+ * is stopped delays its own connection only.
  */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -175,7 +175,7 @@ struct model {
 
 extern struct model m;
 
-/* What the kernel has chosen for the objects of a side. */
+/* Ids and keys that the kernel has given to the objects of a side. */
 struct facts {
 	struct {
 		uint32_t id, lkey, rkey;

@@ -20,8 +20,8 @@
 #define SLEEP_US	200
 
 /*
- * What may differ between adapters, and why.  A line of the output has the name in place of what
- * differs.
+ * Adapters may differ in the points below, for the causes given there.  The output then has the
+ * name of the point instead of the value.
  *
  *   REFUSED_END   the end of a connection at a peer whose device has refused an access: BROKEN, or
  *                 DISCONNECTED if the device reports the refusal to the requester alone (rxe before

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * What must happen: the model of queues, connections, memory keys and SRQs.
+ * The model of queues, connections, memory keys and SRQs tells which events a script must cause.
  *
  * A request of an EP is carried out when all requests before it have completed.  A send waits for a
  * receive.  An entry that the driver finds invalid stops its queue when the driver takes it from
