@@ -146,13 +146,21 @@ fi
 before=$(resources)
 pinned_before=$(pinned)
 
-# Set the key before each program: some programs reload the module, which loses the key.
-set_cluster_key() {
-	local key=/tmp/cluster.key tool=$dir/../ulib/rsm-nodes
+# Do what scripts/vm-init does once the modules are loaded: some programs load them again, which loses
+# the key and the group of the device nodes.
+set_up_modules() {
+	local key=/tmp/cluster.key tool=$dir/../ulib/rsm-nodes node
 	[ -e "$key" ] || "$tool" keygen "$key"
 	"$tool" key "$key"
 	# Soft iWARP cannot deny a peer access, so RSM exports on it only in a trusted network.
 	[ "$DAT_ADAPTER" != siw0 ] || "$tool" trust-network on
+	for node in /dev/dat /dev/rsm; do
+		# A node of root's group is a new one.
+		if [ -G "$node" ]; then
+			chgrp rdma "$node"
+			chmod 660 "$node"
+		fi
+	done
 }
 
 # A program that was killed may leave processes that keep its output open, so the loop below would
@@ -183,7 +191,7 @@ counts=/tmp/counts
 exec 9<> <(:)
 for p in "$@"; do
 	claim "$p" || continue
-	set_cluster_key >/dev/null 2>&1
+	set_up_modules >/dev/null 2>&1
 	echo "# begin $p"
 	start=$SECONDS
 	(
