@@ -3,7 +3,8 @@
 /*
  * Batches of requests.  A slice of a lane carries out a batch.  Then it reports the receives that
  * the batch has used, and after them the requests.  The memory of a message is copied without any
- * ep->lock.  Only the reports take an ep->lock: that of one end, then that of the other.
+ * ep->lock.  An ep->lock is taken to pull receives, and for the reports: that of one end, then that
+ * of the other.
  */
 #include <rdma/ib_verbs.h>
 
@@ -118,16 +119,51 @@ static struct lo_side local_side(const struct lo_conn *lc, const struct lo_wqe *
 	return (struct lo_side) { .sge = data, .n = 1, .kernel = true };
 }
 
-/* Returns the receive of the oldest message.  NULL: there is none. */
+/*
+ * Takes receives from the ring of the receiver.  Returns the first.  If there is none, lets the
+ * next post of a receive mark the lane, and returns NULL.
+ */
+static const struct lo_wqe *pull_recv(struct lo_lane *l)
+{
+	struct dat_conn *conn = &l->to->conn;
+	struct dat_ep *ep = conn->ep;
+	const struct lo_wqe *recv;
+
+	lockdep_assert_held(&l->lock);
+	spin_lock(&ep->lock);
+	ep->runner = true;
+	if (conn->live)
+		dat_queue_pump_rq(conn);
+	recv = lo_fifo_peek(&l->to->rq, 0);
+	if (!recv) {
+		/* Now the pump asks for a kick, and looks at the ring again. */
+		conn->hungry = true;
+		if (conn->live)
+			dat_queue_pump_rq(conn);
+		recv = lo_fifo_peek(&l->to->rq, 0);
+	}
+	ep->runner = false;
+	spin_unlock(&ep->lock);
+	return recv;
+}
+
+/*
+ * Returns the receive of the oldest message.  NULL: there is none; the post of one will mark the
+ * lane.
+ */
 static const struct lo_wqe *batch_recv(struct lo_batch *b)
 {
+	const struct lo_wqe *recv = NULL;
 	struct lo_lane *l = b->l;
+	bool shared = l->to->conn.ep->srq;
 
-	if (!l->to->conn.ep->srq)
-		return lo_fifo_peek(&l->to->rq, 0);
-	/* The end of a key waits for the slot, and must not wait for srq->lock as well. */
+	if (!shared)
+		recv = lo_fifo_peek(&l->to->rq, 0);
+	if (recv)
+		return recv;
+	/* The end of a key waits for the slot, and must not wait for another lock as well. */
 	batch_unlock(b);
-	return lo_srq_take(l);
+	return shared ? lo_srq_take(l) : pull_recv(l);
 }
 
 /* Ends a receive. */
@@ -399,30 +435,6 @@ static void batch_report(struct lo_batch *b)
 }
 
 /*
- * Looks for receives in the ring of the receiver.  If there are none, lets the next post of a
- * receive mark the lane.  Returns true if there is a receive.
- */
-static bool lane_feed(struct lo_lane *l)
-{
-	struct lo_conn *to = l->to;
-	struct dat_ep *ep = to->conn.ep;
-	bool found;
-
-	/* With an SRQ, lo_srq_take() has added the lane to the list of those that wait. */
-	if (ep->srq)
-		return false;
-	spin_lock(&ep->lock);
-	ep->runner = true;
-	if (to->conn.live && !lo_fifo_peek(&to->rq, 0))
-		dat_queue_pump_rq(&to->conn);
-	ep->runner = false;
-	found = lo_fifo_peek(&to->rq, 0);
-	to->hungry = !found;
-	spin_unlock(&ep->lock);
-	return found;
-}
-
-/*
  * Carries out a slice.  The lane is locked and not closed; softirqs are disabled.  Adds the number
  * of completions to *@n.  Returns true if more can be done at once.
  */
@@ -454,12 +466,11 @@ bool lo_slice(struct lo_lane *l, bool soft, u32 *n)
 		return false;
 	switch (step) {
 	case STEP_NONE:
+	case STEP_STALL:
 		return false;
 	case STEP_DONE:
 		/* The slice was full.  The report may have appended requests. */
 		return lo_fifo_peek(&l->from->sq, 0);
-	case STEP_STALL:
-		return lane_feed(l);
 	default:
 		return true;
 	}

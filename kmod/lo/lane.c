@@ -34,8 +34,9 @@
  * lane->done keeps the position in a long message, so another thread can continue, even if the
  * thread that has begun is not scheduled any more.
  *
- * Waiting for a receive: the thread that finds none sets lo_conn.hungry under the ep->lock of the
- * receiver, after another look.  The post of a receive, which holds that lock, marks the lane.
+ * Waiting for a receive: the thread that finds none sets dat_conn.hungry under the ep->lock of the
+ * receiver.  Then the pump asks the receiver's process for a kick, and looks again.  The pump that
+ * takes the next receive from the ring marks the lane.
  *
  * A thread that is preempted in a slice, which PREEMPT_RT allows, delays this connection until it
  * runs again: a trylock does not pass its priority on.

@@ -319,6 +319,7 @@ void lo_conn_init(struct dat_conn *conn)
 	static atomic_t ids;
 
 	conn->runs = true;
+	conn->pulls_recvs = true;
 	to_lo_conn(conn)->id = atomic_inc_return(&ids);
 }
 

@@ -260,7 +260,6 @@ struct lo_link {
  * @side: index of this end in link->end
  * @id: number of the end, which serves as a queue pair number
  * @kernel: flag: the consumer is a kernel module, whose addresses are trusted; constant
- * @hungry: flag: the incoming lane waits for a receive; ep->lock
  * @sq: requests
  * @rq: receives; no entries with an SRQ
  */
@@ -270,7 +269,6 @@ struct lo_conn {
 	u32			side;
 	u32			id;
 	bool			kernel;
-	bool			hungry;
 	struct lo_fifo		sq;
 	struct lo_fifo		rq;
 };

@@ -177,8 +177,8 @@ int lo_post_recv(struct dat_conn *conn, const struct ib_recv_wr *wr, const struc
 		wqe->slot = container_of(wr->wr_cqe, struct dat_slot, cqe);
 		fifo_push(&lc->rq);
 	}
-	if (lc->hungry) {
-		lc->hungry = false;
+	if (conn->hungry) {
+		conn->hungry = false;
 		lo_lane_wake(lo_lane_in(lc), conn->ep->runner);
 	}
 	return ret;

@@ -286,7 +286,7 @@ inline find(x)
 	got = true
 }
 #else
-/* lane_recv(), lane_feed() */
+/* batch_recv(), pull_recv() */
 inline find(x)
 {
 	STEP {

@@ -175,6 +175,90 @@ TEST_F(lane, kernel_threads_take_at_most_a_quarter_of_the_cpus)
 	EXPECT_LE(1, limit);
 }
 
+static bool asks_for_kicks(const struct t_queue *q)
+{
+	return q->status->flags & DAT_QUEUE_NEED_KICK;
+}
+
+/* A message takes a receive from the ring, so only a message that has found none needs a kick. */
+TEST_F_TIMEOUT(lane, a_receive_needs_a_kick_only_if_a_message_waits, 60)
+{
+	struct t_pair *p = &self->p;
+	uint64_t at = (uintptr_t)p->mem.va;
+	struct t_queue *rq = &p->ep[0].rq;
+	int i;
+
+	NEED_LO();
+	/* The first receive needs a kick, because the ring was empty when the connection stood. */
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, message(p)) TH_LOG("message %d", i);
+		EXPECT_FALSE(asks_for_kicks(rq));
+	}
+	ASSERT_EQ(0, t_send(&p->ep[1], 1, at, p->mem.lkey, MSG));
+	EXPECT_TRUE(asks_for_kicks(rq));
+	ASSERT_EQ(0, t_recv(rq, 1, at, p->mem.lkey, MSG));
+	EXPECT_FALSE(asks_for_kicks(rq));
+	EXPECT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[0]));
+	EXPECT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[1]));
+}
+
+TEST_F_TIMEOUT(lane, an_invalid_receive_ends_the_connection_when_a_message_needs_it, 60)
+{
+	struct t_pair *p = &self->p;
+	uint64_t at = (uintptr_t)p->mem.va;
+	unsigned int count[16];
+	struct dat_eqe eqe;
+
+	NEED_LO();
+	ASSERT_EQ(0, message(p));
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, at, ~p->mem.lkey, MSG));
+	EXPECT_FALSE(t_event(&p->evd[0], T_QUIET_MS, &eqe));
+	ASSERT_EQ(0, t_send(&p->ep[1], 1, at, p->mem.lkey, MSG));
+	EXPECT_EQ(DAT_EV_BROKEN, t_end(&p->evd[0], count));
+	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
+	EXPECT_EQ(DAT_EV_DISCONNECTED, t_end(&p->evd[1], count));
+}
+
+/* Prepare a send, which the next t_push() publishes, too. */
+static void prepare_send(struct t_ep *ep, uint64_t at, uint32_t lkey)
+{
+	struct dat_sqe *sqe = t_sqe(&ep->sq);
+
+	sqe->opcode = DAT_OP_SEND;
+	sqe->num_sge = 1;
+	*(struct dat_sge *)(sqe + 1) = (struct dat_sge) { at, lkey, MSG };
+	ep->sq.tail++;
+}
+
+/*
+ * A process posts more receives than its queue holds.  A thread that carries out messages of the
+ * peer finds all receives in use, and more in the ring: it must not wait for room.
+ */
+TEST_F_TIMEOUT(lane, a_ring_that_is_too_full_holds_no_thread_of_the_peer, 60)
+{
+	enum { FEW = 4, TOO_MANY = 2 };
+	struct t_pair *p = &self->p;
+	uint64_t at = (uintptr_t)p->mem.va;
+	struct t_ep eps[2];
+	struct t_queue *rq = &eps[0].rq;
+	int i;
+
+	NEED_LO();
+	ASSERT_EQ(0, t_long_ep(&p->f, p->pz, &p->evd[0], 0, 3, FEW, &eps[0]));
+	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], 0, 4, &eps[1]));
+	ASSERT_EQ(0, t_connect_eps(p, eps, p->evd));
+	for (i = 0; i < FEW; i++)
+		ASSERT_EQ(0, t_recv(rq, i, at, p->mem.lkey, MSG));
+	/* A kick takes all of them from the ring. */
+	ASSERT_EQ(0, t_kick(&p->f));
+	__atomic_store_n(rq->shared_tail, rq->tail + TOO_MANY, __ATOMIC_RELEASE);
+	for (i = 0; i < FEW; i++)
+		prepare_send(&eps[1], at, p->mem.lkey);
+	ASSERT_EQ(0, t_send(&eps[1], i, at, p->mem.lkey, MSG));
+	for (i = 0; i <= FEW; i++)
+		EXPECT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[1]));
+}
+
 /* A message without a receive holds up no other connection, not even of the same EVDs. */
 TEST_F_TIMEOUT(lane, a_message_that_waits_holds_up_its_own_connection, 60)
 {

@@ -275,7 +275,9 @@ TEST_F_TIMEOUT(poller, idle_it_parks_and_every_queue_asks_for_kicks_again, 60)
 	ASSERT_EQ(0, message(p, 1));
 	ASSERT_EQ(1, poller_is(p->f.fd, 0, T_WAIT_MS));
 	EXPECT_EQ(1, await_asking(&p->ep[1].sq));
-	EXPECT_EQ(1, await_asking(&p->ep[0].rq));
+	/* Over lo0 a message takes its receive from the ring. */
+	if (t_is_device(&p->f))
+		EXPECT_EQ(1, await_asking(&p->ep[0].rq));
 }
 
 TEST_F_TIMEOUT(poller, a_kick_wakes_it, 60)

@@ -86,6 +86,8 @@ enum dat_conn_state {
  * @runs: flag: requests are carried out by threads of this host, not by a device.  A thread that
  *	kicks a queue sets ep->runner while it pumps, and then calls ops->run().  Other posts leave
  *	ep->runner clear, so the transport must find a thread.  Constant; set by ops->conn_init().
+ * @pulls_recvs: flag: once @live is set, the transport pumps the receive queue when a message needs
+ *	a receive.  Constant; set by ops->conn_init().
  * @sq_slots: array of the kernel's records of posted requests, one per SQ entry
  * @rq_slots: array of the kernel's records of posted receives, one per RQ entry
  * @close_work: work that tears the connection down; queued once; queues itself again while
@@ -129,6 +131,8 @@ enum dat_conn_state {
  * @state: connection state; written only by conn_set_state()
  * @live: flag: ESTABLISHED and all receives in @early have been reported, so a receive is reported
  *	when it completes
+ * @hungry: flag: a message waits for a receive, so the next post of one has to run the pump; set by
+ *	a transport that sets @pulls_recvs
  * @held: flag: a thread connects, accepts or changes the QP, so @close_work waits for
  *	dat_conn_unhold()
  * @end_event: DAT_EV_* that reports the end of the connection
@@ -152,6 +156,7 @@ struct dat_conn {
 	struct dat_solicited_conn sol;
 	bool			unordered;
 	bool			runs;
+	bool			pulls_recvs;
 	struct dat_slot		*sq_slots;
 	struct dat_slot		*rq_slots;
 	struct delayed_work	close_work;
@@ -185,6 +190,7 @@ struct dat_conn {
 	bool			passive;
 	enum dat_conn_state	state;
 	bool			live;
+	bool			hungry;
 	bool			held;
 	u32			end_event;
 	u32			end_pd;

@@ -7,8 +7,8 @@
  * When the pump returns, one of these events will run the pump again: the completion of an entry of
  * this queue in flight, or on a solicited connection the next poll of its receive CQ; a kick by the
  * producer, for which the pump sets NEED_KICK; a visit by the poller thread, while that thread
- * polls the doorbells; a visit by a thread of the peer, see dat_conn_is_pulled(); or the next post
- * of a kernel consumer.
+ * polls the doorbells; a visit by a thread of the peer, see dat_conn_is_pulled() and
+ * dat_conn.pulls_recvs; or the next post of a kernel consumer.
  *
  * A ring may be long, but softirqs must not be disabled for long.  So a loop over all entries of a
  * ring runs in slices of DAT_SLICE entries.
@@ -107,13 +107,28 @@ static bool queue_is_solicited(const struct dat_queue *q)
 	return conn && conn->solicited;
 }
 
+/* Returns true if the transport runs the pump when it needs a receive. */
+static bool queue_is_pulled(const struct dat_queue *q)
+{
+	const struct dat_conn *conn;
+
+	if (q->obj->type == DAT_OBJ_SRQ)
+		return false;
+	conn = to_dat_ep(q->obj)->conn;
+	return conn && conn->pulls_recvs && conn->live;
+}
+
 /*
  * Returns the number of receives in the ring at which the producer must kick; 0 if no kick is
- * needed.
+ * needed, or if the device has no room.
  *
  * If no receive is in flight, only a kick makes the pump run.  If few receives are in flight, a
  * completion makes the pump run as well, but the peer may use up the remaining receives before
  * that.  So ask for a kick, which lets the pump add receives in time.
+ *
+ * If the transport runs the pump when a message needs a receive, only a message that has found none
+ * needs a kick.  If that message waits because the device has no room, the next completion runs the
+ * pump, which asks for the kick.
  *
  * On a solicited connection, no completion is sure to run the pump before the peer has used up all
  * receives at the device.  So no receive may stay in the ring while the device has room.
@@ -131,6 +146,8 @@ u32 dat_queue_kick_after(const struct dat_queue *q)
 		return 1;
 	if (queue_watched(q))
 		return 0;
+	if (queue_is_pulled(q))
+		return to_dat_ep(q->obj)->conn->hungry && queue_has_room(q) ? 1 : 0;
 	if (!busy || (queue_is_solicited(q) && queue_has_room(q)))
 		return 1;
 	return busy < low ? max(low / 2, 1U) : 0;
