@@ -69,6 +69,26 @@ DAT_RETURN dat_linux_evd_fd(DAT_EVD_HANDLE evd_handle, int *fd);
 DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
 
 /**
+ * dat_linux_cr_reject - refuse a connection request, and tell the peer why
+ * @cr_handle: the request; invalid after success
+ * @private_data_size: bytes of @private_data, at most max_private_data_size
+ * @private_data: private data for the peer; NULL if there is none
+ *
+ * The call does what dat_cr_reject() does.  In addition, the peer's event
+ * DAT_CONNECTION_EVENT_PEER_REJECTED has the private data.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_HANDLE: @cr_handle is no CR (DAT_INVALID_HANDLE_CR);
+ * DAT_INVALID_PARAMETER: @private_data_size is negative or too large (DAT_INVALID_ARG2), or it is
+ * not 0 and @private_data is NULL (DAT_INVALID_ARG3);
+ * DAT_MODEL_NOT_SUPPORTED: the driver is older than this call, and @private_data_size is not 0.
+ *
+ * Threads: one per object.  Not in DAT 1.2.
+ */
+DAT_RETURN dat_linux_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
+			       const DAT_PVOID private_data);
+
+/**
  * dat_linux_evd_busy_poll - poll the device instead of waiting for an interrupt
  * @evd_handle: the EVD
  * @usec: longest time in microseconds for which dat_evd_wait() polls, at most 1,000,000; 0, the

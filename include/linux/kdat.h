@@ -1454,18 +1454,17 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 /**
  * kdat_cr_reject() - refuse a connection request
  * @cr_handle: the CR; invalid afterwards
- * @private_data_size: 0
- * @private_data: not read; may be NULL
+ * @private_data_size: bytes of @private_data, at most max_private_data_size
+ * @private_data: private data for the peer; NULL if there is none
  *
- * The peer gets PEER_REJECTED.  The EP of an RSP that received the request becomes unconnected
- * again.  An EP that the provider made for the request is freed.
+ * The peer gets PEER_REJECTED, whose event data has the private data.  The EP of an RSP that
+ * received the request becomes unconnected again.  An EP that the provider made for the request is
+ * freed.
  *
  * Context: process.
  * Return: DAT_SUCCESS;
- * DAT_INVALID_PARAMETER: @private_data_size is negative (DAT_INVALID_ARG2), or it is not 0 and
- * @private_data is NULL (DAT_INVALID_ARG3);
- * DAT_MODEL_NOT_SUPPORTED: @private_data_size is not 0.  The peer may use uDAPL 1.2, where a
- * rejection has no private data.
+ * DAT_INVALID_PARAMETER: @private_data_size is negative or too large (DAT_INVALID_ARG2), or it is
+ * not 0 and @private_data is NULL (DAT_INVALID_ARG3).
  */
 DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 			  const DAT_PVOID private_data);

@@ -182,6 +182,7 @@ struct dat_ia {
 	atomic_t		id_rounds;	/* number of wraps of @next_id */
 	const struct dat_face	*face;		/* face that has opened the IA; constant */
 	bool			silent;		/* the consumer allows silent requests; constant */
+	bool			reject_data;	/* the consumer gets data of rejects; constant */
 	struct mutex		lmr_lock;	/* lock for changes of @lmrs */
 	struct ida		lmr_ids;	/* LMR indices: the low bits of an lmr_context */
 	struct dat_lmr_table __rcu *lmrs;	/* LMRs by index; NULL before the first LMR */

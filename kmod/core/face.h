@@ -25,14 +25,12 @@ struct dat_queue_ops;
  * @begin: begin a batch of completions; runs in softirq; optional, set together with @release
  * @release: end the batch and run the upcalls that @wake has queued; runs in softirq with no lock
  *	held
- * @reject_data: flag: the consumer gets the private data that a peer sends with a reject
  */
 struct dat_sink {
 	u32	(*count)(struct dat_evd *evd);
 	void	(*wake)(struct dat_evd *evd);
 	void	(*begin)(void);
 	void	(*release)(void);
-	bool	reject_data;
 };
 
 /**

@@ -96,8 +96,10 @@ struct dat_limits {
 	u32	max_inline;	/* bytes of inline data of a request; at most DAT_MAX_INLINE */
 	u32	read_in;	/* the peer's RDMA reads in flight; at most U8_MAX */
 	u32	read_out;	/* own RDMA reads in flight; at most U8_MAX */
-	u32	pd_request;	/* private data of a connect; at most DAT_MAX_PRIVATE_DATA */
-	u32	pd_reply;	/* private data of an accept; the same */
+	/* Bytes of private data; at most DAT_MAX_PRIVATE_DATA. */
+	u32	pd_request;	/* of a connect */
+	u32	pd_reply;	/* of an accept */
+	u32	pd_reject;	/* of a reject, behind the 4 bytes of dat_cr_reject() */
 	u32	fast_reg_pages;	/* pages that a work request can register; 0: not supported */
 	u32	vendor_id;
 	u32	vendor_part_id;

@@ -320,13 +320,22 @@ DAT_RETURN kdat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 }
 EXPORT_SYMBOL_DAT(kdat_cr_accept);
 
+/* Frees a request that was rejected, and ends its lookup. */
+static DAT_RETURN cr_rejected(struct dat_cr *cr)
+{
+	int ret = dat_obj_free(&cr->obj);
+
+	kdat_done(&cr->obj);
+	return ret ? kdat_lookup_error(ret, KDAT_BAD(CR)) : DAT_SUCCESS;
+}
+
 /**
- * kdat_cr_refuse() - reject a request with private data, and free the request
+ * kdat_cr_refuse() - reject a request with unchanged private data, and free the request
  * @cr_handle: handle, unchecked
- * @pd: private data for the reject, or NULL
- * @pd_len: length of @pd, at most DAT_MAX_PD_REJECT
+ * @pd: private data for the reject
+ * @pd_len: length of @pd, at most 148
  *
- * Exported to dat_rsm.ko only, because kDAPL does not support private data in a reject.
+ * Exported to dat_rsm.ko only, whose nodes exchange their own format.
  *
  * Context: may sleep.  Return: DAT_SUCCESS; DAT_INVALID_HANDLE if there is no such request; or
  * another error of kdat_get_gone().
@@ -334,27 +343,32 @@ EXPORT_SYMBOL_DAT(kdat_cr_accept);
 DAT_RETURN kdat_cr_refuse(DAT_CR_HANDLE cr_handle, const void *pd, u32 pd_len)
 {
 	struct dat_cr *cr = cr_get(cr_handle, kdat_get_gone);
-	int ret;
 
 	if (IS_ERR(cr))
 		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
-	dat_cr_reject(cr, pd, pd_len);
-	ret = dat_obj_free(&cr->obj);
-	kdat_done(&cr->obj);
-	return ret ? kdat_lookup_error(ret, KDAT_BAD(CR)) : DAT_SUCCESS;
+	dat_cr_refuse(cr, pd, pd_len);
+	return cr_rejected(cr);
 }
 EXPORT_SYMBOL_DAT_INTERNAL(kdat_cr_refuse);
 
 DAT_RETURN kdat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 			  const DAT_PVOID private_data)
 {
+	struct dat_cr *cr;
+
 	if (private_data_size < 0)
 		return KDAT_ARG(2);
 	if (private_data_size && !private_data)
 		return KDAT_ARG(3);
-	if (private_data_size)
-		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	return kdat_cr_refuse(cr_handle, NULL, 0);
+	cr = cr_get(cr_handle, kdat_get_gone);
+	if (IS_ERR(cr))
+		return kdat_lookup_error(PTR_ERR(cr), KDAT_BAD(CR));
+	if (private_data_size > kdat_pd_max(cr->obj.ia)) {
+		kdat_done(&cr->obj);
+		return KDAT_ARG(2);
+	}
+	dat_cr_reject(cr, private_data, private_data_size);
+	return cr_rejected(cr);
 }
 EXPORT_SYMBOL_DAT(kdat_cr_reject);
 

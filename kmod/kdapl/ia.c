@@ -93,6 +93,7 @@ static int ia_open(struct kdat_ia *kia, struct net *net, const char *name, DAT_C
 		ret = PTR_ERR(ia);
 		goto err_unreserve;
 	}
+	ia->reject_data = true;
 	kia->ia = ia;
 	ret = dat_ia_lock_live(ia);
 	if (ret)

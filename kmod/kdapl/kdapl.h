@@ -74,10 +74,15 @@
 #define KDAT_QOS_ALL	(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | \
 			 DAT_QOS_PREMIUM)
 
-/* Returns the most bytes of private data of a connect or an accept, for which DAT has one limit. */
+/*
+ * Returns the most bytes of private data of a connect, an accept or a reject, for which DAT has one
+ * limit.
+ */
 static inline DAT_COUNT kdat_pd_max(const struct dat_ia *ia)
 {
-	return min(ia->dev->limits.pd_request, ia->dev->limits.pd_reply);
+	const struct dat_limits *limits = &ia->dev->limits;
+
+	return min3(limits->pd_request, limits->pd_reply, limits->pd_reject);
 }
 
 struct kdat_ia {

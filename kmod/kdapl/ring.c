@@ -137,7 +137,6 @@ const struct dat_sink kdat_sink = {
 	.wake		= kdat_upcall_wake,
 	.begin		= kdat_upcall_hold,
 	.release	= kdat_upcall_release,
-	.reject_data	= true,
 };
 
 /* Takes the oldest event.  Returns false if the ring is empty.  evd->lock is held. */

@@ -124,6 +124,7 @@ static const struct dat_limits lo_limits = {
 	.fast_reg_pages	= SZ_1M,
 	.pd_request	= DAT_MAX_PRIVATE_DATA,
 	.pd_reply	= DAT_MAX_PRIVATE_DATA,
+	.pd_reject	= DAT_MAX_PRIVATE_DATA,
 	.caps		= DAT_IA_CAP_RELAXED,
 	.max_seg	= U32_MAX,
 	.virt_dma	= true,

@@ -100,6 +100,7 @@ int dat_cmd_ia_open(struct dat_ucmd *ucmd)
 		return PTR_ERR(ia);
 	}
 	ia->silent = arg->features & DAT_FEATURE_SILENT;
+	ia->reject_data = arg->features & DAT_FEATURE_REJECT;
 	arg->doorbell_offset = dat_mmap_place(0, DAT_MAP_DOORBELL);
 	arg->doorbell_size = dat_mmap_size(doorbell);
 	arg->max_queues = dat_doorbell_bits(doorbell);
@@ -144,6 +145,7 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 	arg->max_rdma_read_out = limits->read_out;
 	arg->max_pd_request = limits->pd_request;
 	arg->max_pd_reply = limits->pd_reply;
+	arg->max_pd_reject = limits->pd_reject;
 	arg->max_message_size = ia->msg_max;
 	arg->max_lmr_size = limits->max_mr_size;
 	arg->ops = GENMASK_ULL(DAT_OP_LAST - 1, DAT_OP_SEND);

@@ -380,12 +380,17 @@ out_put_cr:
 int dat_cmd_cr_reject(struct dat_ucmd *ucmd)
 {
 	struct dat_cr_reject *arg = ucmd->arg;
-	struct dat_cr *cr = dat_obj_get(ucmd->bound, DAT_OBJ_CR, arg->id);
+	struct dat_cr *cr;
 	int ret;
 
+	if (arg->rsvd)
+		return -EOPNOTSUPP;
+	if (arg->pd_len > dat_ucmd_ia(ucmd)->dev->limits.pd_reject)
+		return -EINVAL;
+	cr = dat_obj_get(ucmd->bound, DAT_OBJ_CR, arg->id);
 	if (IS_ERR(cr))
 		return PTR_ERR(cr);
-	dat_cr_reject(cr, NULL, 0);
+	dat_cr_reject(cr, arg->pd, arg->pd_len);
 	ret = dat_obj_free(&cr->obj);
 	dat_obj_put(&cr->obj);
 	return ret;

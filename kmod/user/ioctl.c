@@ -70,7 +70,7 @@ const struct dat_ioctl_op dat_user_ioctls[DAT_NR_LAST] = {
 	IOCTL_OP(PSP_CREATE, psp_create, NEED_LIVE, MAKES(obj)),
 	IOCTL_OP(CR_QUERY, cr_query, NEED_LIVE, ANSWERS, VERSION_1(cr_query, pd)),
 	IOCTL_OP(CR_ACCEPT, cr_accept, NEED_LIVE),
-	IOCTL_OP(CR_REJECT, cr_reject, NEED_LIVE),
+	IOCTL_OP(CR_REJECT, cr_reject, NEED_LIVE, VERSION_1(cr_reject, id)),
 	IOCTL_OP(CR_HANDOFF, cr_handoff, NEED_IA),
 	[DAT_NR_KICK] = { .word = dat_file_ioctl_kick },
 	[DAT_NR_EVD_LOOK] = { .word = dat_ioctl_evd_look },

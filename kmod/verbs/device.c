@@ -137,6 +137,7 @@ static void fill_limits(const struct ib_device *ibdev, struct dat_limits *l)
 	l->read_out = clamp_t(int, attrs->max_qp_init_rd_atom, 0, U8_MAX);
 	l->pd_request = VERBS_PD_REQUEST;
 	l->pd_reply = VERBS_PD_REPLY;
+	l->pd_reject = VERBS_PD_REJECT;
 	if (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)
 		l->fast_reg_pages = attrs->max_fast_reg_page_list_len;
 	l->vendor_id = attrs->vendor_id;

@@ -23,6 +23,7 @@
 /* Private data, also with a fabric that could carry more: a peer may run another implementation. */
 #define VERBS_PD_REQUEST	56	/* an IB CM REQ minus rdma_cm's header */
 #define VERBS_PD_REPLY		196
+#define VERBS_PD_REJECT		144	/* an IB CM REJ minus what dat_cr_reject() adds */
 #define VERBS_CQ_BUDGET	64	/* most completions taken from a CQ in one hold of cq->lock */
 
 struct ib_umem;

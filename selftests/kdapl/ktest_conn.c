@@ -414,6 +414,29 @@ static void out_of_reach(struct ktest *t, struct pair *p)
 		DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
 }
 
+/* Rejects the last request with private data, which the peer reads until it resets its EP. */
+static void reject_with_data(struct ktest *t, struct pair *p)
+{
+	const DAT_CONNECTION_EVENT_DATA *data;
+	DAT_CR_HANDLE cr;
+	char why[] = "busy";
+
+	KT_OK(t, dat_ep_reset(p->a));
+	KT_OK(t, start(p, p->a, ""));
+	KT_TRUE(t, kt_box_wait(&p->cr));
+	cr = arrival(p, p->cr.calls - 1)->cr_handle;
+	KT_CODE(t, dat_cr_reject(cr, -1, why), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	/* Longer than any adapter allows, so the call reads none of the memory. */
+	KT_CODE(t, dat_cr_reject(cr, 512, why), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	KT_CODE(t, dat_cr_reject(cr, sizeof(why), NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	KT_OK(t, dat_cr_reject(cr, sizeof(why), why));
+	KT_TRUE(t, kt_box_wait(&p->conn));
+	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_PEER_REJECTED), 2);
+	data = &p->conn.events[1].event_data.connect_event_data;
+	KT_TRUE(t, data->private_data_size >= (DAT_COUNT)sizeof(why));
+	KT_TRUE(t, data->private_data && !memcmp(data->private_data, why, sizeof(why)));
+}
+
 static void reject(struct ktest *t, struct pair *p)
 {
 	DAT_PSP_HANDLE psp;
@@ -428,6 +451,7 @@ static void reject(struct ktest *t, struct pair *p)
 	KT_EQ(t, conn_events(p, DAT_CONNECTION_EVENT_PEER_REJECTED), 1);
 	/* The CM pads a reject, but the consumer has sent no data. */
 	KT_EQ(t, p->conn.events[0].event_data.connect_event_data.private_data_size, 0);
+	reject_with_data(t, p);
 	KT_OK(t, dat_psp_free(psp));
 	KT_OK(t, dat_ep_reset(p->a));
 	KT_OK(t, start(p, p->a, ""));

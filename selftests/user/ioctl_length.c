@@ -49,7 +49,8 @@ static const struct cmd {
 	{ "CR_QUERY", DAT_IOC_CR_QUERY, sizeof(struct dat_cr_query),
 	  offsetof(struct dat_cr_query, local_len), 1 },
 	CMD(CR_ACCEPT, dat_cr_accept, 1),
-	CMD(CR_REJECT, dat_cr_reject, 1),
+	{ "CR_REJECT", DAT_IOC_CR_REJECT, sizeof(struct dat_cr_reject),
+	  offsetof(struct dat_cr_reject, pd_len), 1 },
 	CMD(RMR_CREATE, dat_rmr_create, 1),
 	CMD(RMR_BIND, dat_rmr_bind, 1),
 	CMD(EVD_MODIFY_CNO, dat_evd_modify_cno, 1),
@@ -232,14 +233,14 @@ TEST_F(length, an_answer_is_no_longer_than_asked_for)
 /* A program with the headers of version 1 passes a structure without the last two fields. */
 TEST_F(length, an_answer_to_an_old_program_is_no_longer_than_it_was)
 {
-	struct dat_ia_query q = { .size = offsetof(struct dat_ia_query, mtu), .rsvd = 5 };
+	struct dat_ia_query q = { .size = offsetof(struct dat_ia_query, mtu), .max_pd_reject = 5 };
 
 	q.mtu = 77;
 	ASSERT_EQ(0, t_ioctl(self->f.fd, DAT_IOC_IA_QUERY, &q));
 	EXPECT_EQ(offsetof(struct dat_ia_query, mtu), q.size);
 	EXPECT_EQ(1, q.num_comp_vectors);
 	EXPECT_EQ(77, q.mtu);
-	EXPECT_EQ(5, q.rsvd);
+	EXPECT_EQ(5, q.max_pd_reject);
 }
 
 /* The MTU is that of the port's verbs attributes, which is 0 if it has no meaning. */

@@ -182,20 +182,46 @@ UDAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_h
 	return DAT_SUCCESS;
 }
 
-UDAT_EXPORT DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
+/* Reject a request.  The caller has checked @pd_size, the number of bytes of private data. */
+static DAT_RETURN cr_reject(struct udat_cr *cr, DAT_COUNT pd_size, const void *pd)
 {
-	struct dat_cr_reject arg = { .size = sizeof(arg) };
-	struct udat_cr *cr = udat_cr(cr_handle);
+	struct dat_cr_reject arg = { .size = sizeof(arg), .pd_len = (uint32_t)pd_size };
 
-	UDAT_FORWARD(cr_handle, cr_reject);
-	if (!cr || !du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
+	if (!du_slot_revoke(&cr->obj.slot, UDAT_TYPE(CR)))
 		return BAD_CR;
 	arg.id = cr->obj.id;
+	if (pd_size)
+		memcpy(arg.pd, pd, (size_t)pd_size);
 	/* Ignore errors of the ioctl: they mean that the request no longer exists in the driver. */
 	du_file_ioctl(&cr->obj.ia->file, DAT_IOC_CR_REJECT, &arg);
 	cr_release_ep(cr);
 	udat_obj_drop(&cr->obj);
 	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle)
+{
+	struct udat_cr *cr = udat_cr(cr_handle);
+
+	UDAT_FORWARD(cr_handle, cr_reject);
+	return cr ? cr_reject(cr, 0, NULL) : BAD_CR;
+}
+
+UDAT_EXPORT DAT_RETURN dat_linux_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
+					   const DAT_PVOID private_data)
+{
+	struct udat_cr *cr = udat_cr(cr_handle);
+
+	if (!cr)
+		return BAD_CR;
+	if (private_data_size < 0 || private_data_size > udat_pd_max(cr->obj.ia))
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (private_data_size && !private_data)
+		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	/* The driver is older than the data: leave the request, which can be rejected without. */
+	if (private_data_size && !(cr->obj.ia->file.features & DAT_FEATURE_REJECT))
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return cr_reject(cr, private_data_size, private_data);
 }
 
 UDAT_EXPORT DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)

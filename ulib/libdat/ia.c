@@ -69,7 +69,7 @@ static DAT_RETURN ia_bind(struct udat_ia *ia, const char *device)
 		return open_error(ENOENT, device);
 	strcpy((char *)arg.name, device);
 	arg.user_data = (uintptr_t)ia;
-	arg.features = ia->file.features & DAT_FEATURE_SILENT;
+	arg.features = ia->file.features & (DAT_FEATURE_SILENT | DAT_FEATURE_REJECT);
 	arg.max_queues = MAX_QUEUES;
 	ret = du_file_ioctl(&ia->file, DAT_IOC_IA_OPEN, &arg);
 	if (ret)

@@ -446,7 +446,10 @@ void udat_cno_end(struct udat_cno *cno);
 void udat_cnos_end(struct udat_ia *ia);
 void udat_locks_on(struct udat_ia *ia);
 
-/* Returns the most bytes of private data of a connect or an accept: DAT has one limit for both. */
+/*
+ * Returns the most bytes of private data of a connect or an accept: DAT has one limit for both.  No
+ * driver allows fewer bytes for a reject.
+ */
 static inline DAT_COUNT udat_pd_max(const struct udat_ia *ia)
 {
 	const struct dat_ia_query *info = &ia->info;

@@ -188,6 +188,11 @@ struct dat_abi {
 #define DAT_FEATURE_SILENT	0x2ULL
 /* struct dat_ep_create and struct dat_ep_modify have the field @max_inline. */
 #define DAT_FEATURE_INLINE	0x4ULL
+/*
+ * struct dat_cr_reject has the fields @pd_len and @pd.  For a caller of DAT_IOC_IA_OPEN that asks
+ * for this feature, DAT_EV_PEER_REJECTED brings the private data of the peer's reject.
+ */
+#define DAT_FEATURE_REJECT	0x8ULL
 
 /**
  * struct dat_adapter - find the next adapter that the caller may open
@@ -283,7 +288,8 @@ struct dat_ia_open {
  *	number
  * @mtu: largest number of bytes of a packet's payload, when the file was bound to the adapter; 0:
  *	unknown, the port was down, or the adapter speaks iWARP
- * @rsvd: 0
+ * @max_pd_reject: maximum bytes of private data of a reject; 0: the kernel lacks
+ *	DAT_FEATURE_REJECT
  *
  * Version 1 ends with @num_comp_vectors.
  */
@@ -319,7 +325,7 @@ struct dat_ia_query {
 	__u32 max_inline;
 	__u32 num_comp_vectors;
 	__u32 mtu;
-	__u32 rsvd;
+	__u32 max_pd_reject;
 };
 
 #define DAT_IOC_IA_QUERY	DAT_IOC(IA_QUERY)
@@ -1210,10 +1216,18 @@ struct dat_cr_accept {
  * struct dat_cr_reject - refuse a connection request; frees the CR
  * @size: size of this structure, in bytes
  * @id: id of the CR
+ * @pd_len: bytes of private data
+ * @rsvd: 0
+ * @pd: private data
+ *
+ * Version 1 ends with @id.
  */
 struct dat_cr_reject {
 	__u32 size;
 	__u32 id;
+	__u32 pd_len;
+	__u32 rsvd;
+	__u8  pd[DAT_MAX_PRIVATE_DATA];
 };
 
 #define DAT_IOC_CR_REJECT	DAT_IOC(CR_REJECT)
@@ -1353,7 +1367,7 @@ DAT_RING_OFFSET(dat_ia_query, caps, 272);
 DAT_RING_OFFSET(dat_ia_query, max_inline, 280);
 DAT_RING_OFFSET(dat_ia_query, num_comp_vectors, 284);
 DAT_RING_OFFSET(dat_ia_query, mtu, 288);
-DAT_RING_OFFSET(dat_ia_query, rsvd, 292);
+DAT_RING_OFFSET(dat_ia_query, max_pd_reject, 292);
 DAT_RING_ASSERT(sizeof(struct dat_ia_addr) == 80);
 DAT_RING_OFFSET(dat_ia_addr, size, 0);
 DAT_RING_OFFSET(dat_ia_addr, cursor, 4);
@@ -1593,9 +1607,12 @@ DAT_RING_OFFSET(dat_cr_accept, id, 4);
 DAT_RING_OFFSET(dat_cr_accept, ep, 8);
 DAT_RING_OFFSET(dat_cr_accept, pd_len, 12);
 DAT_RING_OFFSET(dat_cr_accept, pd, 16);
-DAT_RING_ASSERT(sizeof(struct dat_cr_reject) == 8);
+DAT_RING_ASSERT(sizeof(struct dat_cr_reject) == 272);
 DAT_RING_OFFSET(dat_cr_reject, size, 0);
 DAT_RING_OFFSET(dat_cr_reject, id, 4);
+DAT_RING_OFFSET(dat_cr_reject, pd_len, 8);
+DAT_RING_OFFSET(dat_cr_reject, rsvd, 12);
+DAT_RING_OFFSET(dat_cr_reject, pd, 16);
 DAT_RING_ASSERT(sizeof(struct dat_cr_handoff) == 16);
 DAT_RING_OFFSET(dat_cr_handoff, size, 0);
 DAT_RING_OFFSET(dat_cr_handoff, id, 4);

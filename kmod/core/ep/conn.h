@@ -136,7 +136,7 @@ enum dat_conn_state {
  * @held: flag: a thread connects, accepts or changes the QP, so @close_work waits for
  *	dat_conn_unhold()
  * @end_event: DAT_EV_* that reports the end of the connection
- * @end_pd: bytes of private data of the peer's reject, if a kernel consumer gets that data; else 0
+ * @end_pd: bytes of private data of the peer's reject, if the consumer gets that data; else 0
  * @cq: CQ of the requests; NULL until the transport has made the queue pair; never cleared; also
  *	read under RCU
  * @puller: CQ of the peer's receives if the transport makes threads that poll it pump this end's

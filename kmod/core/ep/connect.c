@@ -16,6 +16,7 @@
 #include "core/ep/ep.h"
 #include "core/ep/psp.h"
 #include "core/ep/ring.h"
+#include "core/face.h"
 
 static unsigned int accept_timeout = 10000;
 module_param(accept_timeout, uint, 0644);
@@ -160,17 +161,20 @@ err_free:
 }
 
 /*
- * Begins the teardown, because the peer's consumer has rejected the connection.  For a kernel
- * consumer, stores the private data in the EP before the event is queued.  Takes ep->lock.
+ * Begins the teardown, because the peer's consumer has rejected the connection.  Stores the private
+ * data in the EP before the event is queued, if the consumer gets such data.  Takes ep->lock.
+ *
+ * A process gets only data that dat_cr_reject() has sent: other implementations put data of their
+ * own before the consumer's.  A kernel consumer gets all data.
  */
 void dat_conn_rejected(struct dat_conn *conn, const void *pd, u32 pd_len)
 {
 	struct dat_ep *ep = conn->ep;
-	bool keep;
+	bool keep = ep->obj.ia->reject_data;
 
-	/* The IB CM pads private data with zeros: data that is all zeros counts as no data. */
-	keep = conn->sink->reject_data && pd_len && memchr_inv(pd, 0, pd_len) &&
-	       !dat_cr_reject_has_no_data(pd, pd_len);
+	if (!dat_cr_reject_data(&pd, &pd_len))
+		keep = ep->obj.ia->face->kernel && !dat_cr_reject_is_empty(pd, pd_len);
+	pd_len = min_t(u32, pd_len, DAT_MAX_PRIVATE_DATA);
 	spin_lock_bh(&ep->lock);
 	if (keep && !dat_conn_is_closing(conn)) {
 		conn->end_pd = pd_len;

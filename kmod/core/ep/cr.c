@@ -14,10 +14,13 @@
 #include "core/xport.h"
 
 /*
- * Private data of a reject if the consumer gives no private data.  To OFED's libraries, a reject
- * without data would look like a refusal by the peer's kernel.
+ * The first bytes of the private data of a consumer's reject, without and with data of the
+ * consumer.  To OFED's libraries, a reject without private data would look like a refusal by the
+ * peer's kernel.  They skip four bytes of the private data of a reject.
  */
-static const char cr_reject_data[4] = "DATr";
+#define CR_HEAD		4
+static const char cr_no_data[CR_HEAD] = "DATr";
+static const char cr_has_data[CR_HEAD] = "DATd";
 
 static const struct dat_xport_ops *cr_xport(const struct dat_cr *cr)
 {
@@ -124,31 +127,53 @@ int dat_cr_create(struct dat_psp *psp, const struct dat_request *req)
 }
 
 /*
- * Rejects a request; the caller frees the CR afterwards.  @pd: private data, or NULL; @pd_len:
- * bytes of @pd, 1 to DAT_MAX_PD_REJECT.  Does nothing if another thread has taken the request.  May
- * sleep.
+ * Rejects a request and sends @pd unchanged; the caller frees the CR afterwards.  @pd_len: bytes of
+ * @pd, at most CR_HEAD more than dat_limits.pd_reject.  Does nothing if another thread has taken
+ * the request.  May sleep.
  */
-void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len)
+void dat_cr_refuse(struct dat_cr *cr, const void *pd, u32 pd_len)
 {
 	void *request = xchg(&cr->request, NULL);
 
-	if (!request)
-		return;
-	if (!pd) {
-		pd = cr_reject_data;
-		pd_len = sizeof(cr_reject_data);
-	}
-	cr_xport(cr)->reject(request, pd, pd_len);
+	if (request)
+		cr_xport(cr)->reject(request, pd, pd_len);
 }
 
 /*
- * Returns true if a consumer has rejected without data of its own: @pd is shorter than
- * cr_reject_data, or begins with cr_reject_data.
+ * Rejects a request like dat_cr_refuse(), with the consumer's data.  @pd_len: bytes of @pd, at most
+ * dat_limits.pd_reject; 0: no data.
  */
-bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len)
+void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len)
 {
-	return pd_len < sizeof(cr_reject_data) ||
-	       !memcmp(pd, cr_reject_data, sizeof(cr_reject_data));
+	u8 buf[CR_HEAD + DAT_MAX_PRIVATE_DATA];
+
+	memcpy(buf, pd_len ? cr_has_data : cr_no_data, CR_HEAD);
+	if (pd_len)
+		memcpy(buf + CR_HEAD, pd, pd_len);
+	dat_cr_refuse(cr, buf, CR_HEAD + pd_len);
+}
+
+/*
+ * Finds the data of a consumer in the private data of a reject.  Returns true if dat_cr_reject()
+ * has sent data, and sets @pd and @pd_len to them.
+ */
+bool dat_cr_reject_data(const void **pd, u32 *pd_len)
+{
+	if (*pd_len < CR_HEAD || memcmp(*pd, cr_has_data, CR_HEAD))
+		return false;
+	*pd += CR_HEAD;
+	*pd_len -= CR_HEAD;
+	return true;
+}
+
+/*
+ * Returns true if a reject has no data of a consumer: only zeros, which the IB CM appends, or what
+ * dat_cr_reject() sends without data.
+ */
+bool dat_cr_reject_is_empty(const void *pd, u32 pd_len)
+{
+	return !pd_len || !memchr_inv(pd, 0, pd_len) ||
+	       (pd_len >= CR_HEAD && !memcmp(pd, cr_no_data, CR_HEAD));
 }
 
 /*

@@ -16,7 +16,6 @@ struct mem_cgroup;
 struct mm_struct;
 
 #define DAT_MAX_BACKLOG		1024
-#define DAT_MAX_PD_REJECT	148	/* bytes of private data of a reject */
 
 /* Flags of dat_psp_create(). */
 #define DAT_LISTEN_ONE_SHOT	BIT(0)	/* take one request and refuse all others */
@@ -116,7 +115,9 @@ void dat_psp_leave(struct dat_psp **psp);
 int dat_cr_create(struct dat_psp *psp, const struct dat_request *req);
 void dat_cr_gone(struct dat_cr *cr);
 void dat_cr_reject(struct dat_cr *cr, const void *pd, u32 pd_len);
-bool dat_cr_reject_has_no_data(const void *pd, u32 pd_len);
+void dat_cr_refuse(struct dat_cr *cr, const void *pd, u32 pd_len);
+bool dat_cr_reject_data(const void **pd, u32 *pd_len);
+bool dat_cr_reject_is_empty(const void *pd, u32 pd_len);
 int dat_cr_handoff(struct dat_cr *cr, u64 conn_qual);
 void dat_cr_give_back(struct dat_cr *cr, void *request);
 
