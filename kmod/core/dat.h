@@ -310,6 +310,12 @@ void dat_ia_pin_end(struct dat_ia *ia);
 void dat_ia_set_watched(struct dat_ia *ia, bool watched);
 struct dat_obj *dat_ia_next(struct dat_ia *ia, unsigned long *id);
 
+/* Returns the DAT_EP_FLAG_* bits that the adapter supports.  iWARP has no immediate data. */
+static inline u32 dat_ia_ep_flags(const struct dat_ia *ia)
+{
+	return ia->iwarp ? 0 : DAT_EP_FLAG_IMMEDIATE;
+}
+
 /* obj.c */
 void *dat_obj_alloc_gfp(struct dat_ia *ia, enum dat_obj_type type, u64 user_data, gfp_t gfp);
 void *dat_obj_alloc(struct dat_ia *ia, enum dat_obj_type type, u64 user_data);

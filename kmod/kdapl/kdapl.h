@@ -429,6 +429,7 @@ static __always_inline void kdat_fill_wr(struct dat_ep *ep, u8 op, u64 cookie, u
 	wr->op = op;
 	wr->flags = dat_flags_with_op(op, flags & DAT_SQE_FLAGS_ALL);
 	wr->num_sge = 0;
+	wr->with_imm = false;
 	wr->rkey = rkey;
 	wr->cookie = cookie;
 	wr->raddr = raddr;

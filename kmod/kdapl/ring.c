@@ -37,6 +37,10 @@ static bool ksq_put(struct dat_queue *q, const struct dat_wr *wr)
 		.opcode = wr->op, .flags = wr->flags & DAT_SQE_FLAGS_ALL, .num_sge = wr->num_sge,
 		.rkey = wr->rkey, .cookie = wr->cookie, .raddr = wr->raddr,
 	};
+	if (unlikely(wr->with_imm)) {
+		sqe->flags |= DAT_SQE_IMM;
+		sqe->imm = wr->imm;
+	}
 	memcpy(sqe + 1, wr->sge, wr->num_sge * sizeof(wr->sge[0]));
 	++*q->ring.tail;
 	return true;
@@ -66,10 +70,12 @@ static int ksq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	q->head++;
 	wr->cookie = sqe->cookie;
 	wr->op = sqe->opcode;
-	wr->flags = dat_flags_with_op(sqe->opcode, sqe->flags);
+	wr->flags = dat_flags_with_op(sqe->opcode, sqe->flags & DAT_SQE_FLAGS_ALL);
 	wr->num_sge = sqe->num_sge;
 	wr->rkey = sqe->rkey;
 	wr->raddr = sqe->raddr;
+	wr->with_imm = sqe->flags & DAT_SQE_IMM;
+	wr->imm = sqe->imm;
 	/* dat_ep_modify() may have reduced the number of segments that an entry holds. */
 	if (wr->num_sge > q->ring.max_sge)
 		return -EBADMSG;

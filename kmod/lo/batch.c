@@ -166,13 +166,14 @@ static const struct lo_wqe *batch_recv(struct lo_batch *b)
 	return shared ? lo_srq_take(l) : pull_recv(l);
 }
 
-/* Ends a receive. */
-static void recv_done(struct lo_batch *b, const struct lo_wqe *recv, u8 status, u32 len, u32 rkey)
+/* Ends a receive.  @extra: invalidated key or immediate data of the message. */
+static void recv_done(struct lo_batch *b, const struct lo_wqe *recv, u8 status, u32 len,
+		      struct dat_extra extra)
 {
 	struct lo_conn *to = b->l->to;
 
 	b->done[b->nrecv++] = (struct dat_completion) {
-		.slot = recv->slot, .status = status, .len = len, .rkey = rkey,
+		.slot = recv->slot, .status = status, .len = len, .extra = extra,
 	};
 	if (to->conn.ep->srq)
 		b->l->taken = LO_NONE;
@@ -193,27 +194,54 @@ static struct lo_mr *invalidated_mr(const struct lo_lane *l, const struct lo_wqe
 /* Ends a message and its receive, both with an error. */
 static enum lo_step send_refused(struct lo_batch *b, const struct lo_wqe *recv, u8 status)
 {
-	recv_done(b, recv, status, 0, 0);
+	recv_done(b, recv, status, 0, (struct dat_extra) {});
 	return request_refused(b, DAT_ST_REMOTE_RESPONDER);
+}
+
+/* Ends a message that is too long for its receive, or that the receiver does not take. */
+static enum lo_step message_unfit(struct lo_batch *b, const struct lo_wqe *wqe,
+				  const struct lo_wqe *recv, const struct lo_side *from)
+{
+	/* As on devices, an error of the sender's memory comes first. */
+	if (wqe->len && !lo_side_check(from, wqe->len))
+		return request_done(b, DAT_ST_LOCAL_PROTECTION);
+	return send_refused(b, recv, wqe->len > recv->len ? DAT_ST_LOCAL_LENGTH :
+							    DAT_ST_BAD_RESPONSE);
+}
+
+/* Returns true if the receiver has asked for immediate data. */
+static bool takes_imm(const struct lo_lane *l)
+{
+	return l->to->conn.ep->attr.flags & DAT_EP_FLAG_IMMEDIATE;
+}
+
+/* Returns true if the receiver takes what the message has in addition to its bytes. */
+static bool takes_extra(const struct lo_lane *l, const struct lo_wqe *wqe)
+{
+	if (wqe->op == LO_SEND_INV)
+		return invalidated_mr(l, wqe);
+	return wqe->op != LO_SEND_IMM || takes_imm(l);
 }
 
 /* Ends a message that has arrived. */
 static enum lo_step send_done(struct lo_batch *b, const struct lo_wqe *wqe,
 			      const struct lo_wqe *recv)
 {
+	struct dat_extra extra = {};
 	struct lo_mr *mr;
-	u32 rkey = 0;
 
+	if (unlikely(wqe->op == LO_SEND_IMM))
+		extra = (struct dat_extra) { wqe->imm, DAT_EXTRA_IMM };
 	if (unlikely(wqe->op == LO_SEND_INV)) {
 		batch_unlock(b);
 		mr = invalidated_mr(b->l, wqe);
 		/* The owner, or another message, may just have ended the key. */
 		if (!mr || !lo_mr_kill(mr, wqe->rkey))
 			return send_refused(b, recv, DAT_ST_BAD_RESPONSE);
-		rkey = wqe->rkey;
+		extra = (struct dat_extra) { wqe->rkey, DAT_EXTRA_KEY };
 	}
 	b->solicited |= wqe->solicited;
-	recv_done(b, recv, DAT_ST_SUCCESS, wqe->len, rkey);
+	recv_done(b, recv, DAT_ST_SUCCESS, wqe->len, extra);
 	return request_done(b, DAT_ST_SUCCESS);
 }
 
@@ -228,13 +256,8 @@ static enum lo_step do_send(struct lo_batch *b, const struct lo_wqe *wqe)
 		return STEP_STALL;
 	from = local_side(l->from, wqe, &data);
 	if (unlikely(wqe->len > recv->len ||
-		     (wqe->op == LO_SEND_INV && !l->done && !invalidated_mr(l, wqe)))) {
-		/* As on devices, an error of the sender's memory comes first. */
-		if (wqe->len && !lo_side_check(&from, wqe->len))
-			return request_done(b, DAT_ST_LOCAL_PROTECTION);
-		return send_refused(b, recv, wqe->len > recv->len ? DAT_ST_LOCAL_LENGTH :
-								    DAT_ST_BAD_RESPONSE);
-	}
+		     (wqe->op != LO_SEND && !l->done && !takes_extra(l, wqe))))
+		return message_unfit(b, wqe, recv, &from);
 	if (!wqe->len)
 		return send_done(b, wqe, recv);
 	to = (struct lo_side) {
@@ -251,10 +274,26 @@ static enum lo_step do_send(struct lo_batch *b, const struct lo_wqe *wqe)
 	}
 }
 
-/* Carries out an RDMA operation.  The receiver's endpoint takes no part. */
+/* Ends an RDMA operation that has succeeded.  @recv: receive of a write with immediate data. */
+static enum lo_step remote_done(struct lo_batch *b, const struct lo_wqe *wqe,
+				const struct lo_wqe *recv)
+{
+	if (recv) {
+		b->solicited |= wqe->solicited;
+		recv_done(b, recv, DAT_ST_SUCCESS, wqe->len,
+			  (struct dat_extra) { wqe->imm, DAT_EXTRA_WRITE });
+	}
+	return request_done(b, DAT_ST_SUCCESS);
+}
+
+/*
+ * Carries out an RDMA operation.  The receiver's endpoint takes no part, except that a write with
+ * immediate data consumes a receive, and stalls until there is one.
+ */
 static enum lo_step do_rdma(struct lo_batch *b, const struct lo_wqe *wqe)
 {
-	bool write = wqe->op == LO_WRITE;
+	bool write = wqe->op != LO_READ;
+	const struct lo_wqe *recv = NULL;
 	u32 need = write ? DAT_PRIV_REMOTE_WRITE : DAT_PRIV_REMOTE_READ;
 	struct ib_sge data, there = {
 		.addr = wqe->raddr, .length = wqe->len, .lkey = wqe->rkey,
@@ -266,18 +305,25 @@ static enum lo_step do_rdma(struct lo_batch *b, const struct lo_wqe *wqe)
 	b->rdma = true;
 	if (unlikely(!(READ_ONCE(l->rights) & need)))
 		return request_refused(b, DAT_ST_REMOTE_ACCESS);
-	/* As on devices, an operation of length 0 needs no key. */
-	if (!wqe->len)
-		return request_done(b, DAT_ST_SUCCESS);
 	local = local_side(l->from, wqe, &data);
 	local.write = !write;
+	if (unlikely(wqe->op == LO_WRITE_IMM)) {
+		recv = batch_recv(b);
+		if (!recv)
+			return STEP_STALL;
+		if (!l->done && !takes_imm(l))
+			return message_unfit(b, wqe, recv, &local);
+	}
+	/* As on devices, an operation of length 0 needs no key. */
+	if (!wqe->len)
+		return remote_done(b, wqe, recv);
 	remote = (struct lo_side) {
 		.sge = &there, .n = 1, .pz = l->to->conn.ep->pz, .need = need, .write = write,
 	};
 	ret = write ? copy_part(b, &local, &remote, wqe->len) :
 		      copy_part(b, &remote, &local, wqe->len);
 	if (ret == LO_COPIED)
-		return l->done < wqe->len ? STEP_PART : request_done(b, DAT_ST_SUCCESS);
+		return l->done < wqe->len ? STEP_PART : remote_done(b, wqe, recv);
 	if (ret == (write ? LO_BAD_FROM : LO_BAD_TO))
 		return request_done(b, DAT_ST_LOCAL_PROTECTION);
 	return request_refused(b, DAT_ST_REMOTE_ACCESS);
@@ -324,8 +370,10 @@ static enum lo_step batch_step(struct lo_batch *b)
 	switch (wqe->op) {
 	case LO_SEND:
 	case LO_SEND_INV:
+	case LO_SEND_IMM:
 		return do_send(b, wqe);
 	case LO_WRITE:
+	case LO_WRITE_IMM:
 	case LO_READ:
 		return do_rdma(b, wqe);
 	default:

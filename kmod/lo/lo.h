@@ -129,7 +129,9 @@ struct lo_binding {
 };
 
 /* Kinds of requests in the queue of a lane. */
-enum lo_op { LO_SEND, LO_SEND_INV, LO_WRITE, LO_READ, LO_REG, LO_INV, LO_BIND };
+enum lo_op {
+	LO_SEND, LO_SEND_INV, LO_SEND_IMM, LO_WRITE, LO_WRITE_IMM, LO_READ, LO_REG, LO_INV, LO_BIND
+};
 
 /**
  * struct lo_wqe - a request, or a receive
@@ -138,6 +140,7 @@ enum lo_op { LO_SEND, LO_SEND_INV, LO_WRITE, LO_READ, LO_REG, LO_INV, LO_BIND };
  * @rkey: RDMA: key of the peer; LO_SEND_INV: key that the message invalidates; LO_REG: key to put
  *	into effect; LO_INV: key to end; LO_BIND: key of the binding to end, or 0
  * @bind: LO_BIND: key to put into effect, or 0
+ * @imm: LO_SEND_IMM, LO_WRITE_IMM: immediate data
  * @len: bytes of all segments
  * @op: enum lo_op of a request
  * @nseg: number of segments
@@ -149,7 +152,10 @@ struct lo_wqe {
 	struct dat_slot		*slot;
 	u64			raddr;
 	u32			rkey;
-	u32			bind;
+	union {
+		u32		bind;
+		u32		imm;
+	};
 	u32			len;
 	u8			op;
 	u8			nseg;

@@ -66,6 +66,10 @@ static u8 wr_op(const struct ib_send_wr *wr)
 		return LO_WRITE;
 	case IB_WR_RDMA_READ:
 		return LO_READ;
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return LO_WRITE_IMM;
+	case IB_WR_SEND_WITH_IMM:
+		return LO_SEND_IMM;
 	case IB_WR_SEND_WITH_INV:
 		return LO_SEND_INV;
 	case IB_WR_REG_MR:
@@ -105,6 +109,12 @@ static bool wqe_of_send(const struct lo_fifo *f, struct lo_wqe *wqe, const struc
 	wqe->op = wr_op(wr);
 	wqe->solicited = wr->send_flags & IB_SEND_SOLICITED;
 	switch (wqe->op) {
+	case LO_SEND_IMM:
+		wqe->imm = be32_to_cpu(wr->ex.imm_data);
+		break;
+	case LO_WRITE_IMM:
+		wqe->imm = be32_to_cpu(wr->ex.imm_data);
+		fallthrough;
 	case LO_WRITE:
 	case LO_READ:
 		wqe->raddr = rdma_wr(wr)->remote_addr;

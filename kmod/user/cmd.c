@@ -150,6 +150,8 @@ static void ia_query_limits(struct dat_ia *ia, struct dat_ia_query *arg)
 	arg->max_lmr_size = limits->max_mr_size;
 	arg->ops = GENMASK_ULL(DAT_OP_LAST - 1, DAT_OP_SEND);
 	arg->sqe_flags = DAT_SQE_FLAGS_ALL;
+	if (dat_ia_ep_flags(ia) & DAT_EP_FLAG_IMMEDIATE)
+		arg->sqe_flags |= DAT_SQE_IMM;
 	arg->caps = limits->caps;
 	arg->max_inline = limits->max_inline;
 	arg->num_comp_vectors = 1;

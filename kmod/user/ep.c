@@ -49,6 +49,7 @@ static struct dat_ep_attr ep_attr(const struct dat_ia *ia, const struct dat_ep_c
 		.recv_flags		= arg->recv_flags,
 		.request_flags		= arg->request_flags,
 		.max_inline		= min(arg->max_inline, ia->dev->limits.max_inline),
+		.flags			= arg->flags,
 	};
 }
 
@@ -56,7 +57,7 @@ static int ep_check(const struct dat_ia *ia, const struct dat_ep_create *arg)
 {
 	const struct dat_ep_attr attr = ep_attr(ia, arg);
 
-	if (arg->rsvd || arg->rsvd2 ||
+	if (arg->rsvd || arg->flags & ~dat_ia_ep_flags(ia) ||
 	    (arg->recv_flags | arg->request_flags) & ~DAT_EP_FLAGS_ALL)
 		return -EOPNOTSUPP;
 	if ((arg->srq && arg->max_recv) || !dat_ep_attr_fits(ia, &attr))
@@ -150,7 +151,7 @@ static void ep_modify_to_create(const struct dat_ep_modify *arg, u32 srq,
 		.recv_flags		= arg->recv_flags,
 		.request_flags		= arg->request_flags,
 		.max_inline		= arg->max_inline,
-		.rsvd2			= arg->rsvd,
+		.flags			= arg->flags,
 	};
 }
 

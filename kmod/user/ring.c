@@ -10,6 +10,7 @@
  */
 #include <linux/nospec.h>
 
+#include "core/ep/ep.h"
 #include "core/ep/queue.h"
 #include "core/event/evd.h"
 #include "core/event/ring.h"
@@ -86,6 +87,14 @@ static int ring_copy_inline(const struct dat_queue *q, struct dat_wr *wr, const 
 	return 0;
 }
 
+/* Returns true if both the EP and the operation of the entry may have immediate data. */
+static bool sqe_may_have_imm(const struct dat_queue *q, const struct dat_sqe *sqe)
+{
+	return sqe->flags & DAT_SQE_IMM &&
+	       to_dat_ep(q->obj)->attr.flags & DAT_EP_FLAG_IMMEDIATE &&
+	       (sqe->opcode == DAT_OP_SEND || sqe->opcode == DAT_OP_RDMA_WRITE);
+}
+
 static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 {
 	const struct dat_sqe *entry = ring_entry(q);
@@ -105,8 +114,12 @@ static int sq_fetch(struct dat_queue *q, struct dat_wr *wr)
 	wr->rkey = sqe.rkey;
 	wr->raddr = sqe.raddr;
 	wr->inline_len = sqe.inline_len;
-	if (sqe.num_sge > q->ring.max_sge || sqe.imm || sqe.inline_len > DAT_MAX_INLINE ||
-	    sqe.rsvd || sqe.flags & ~DAT_SQE_FLAGS_ALL ||
+	wr->with_imm = sqe.flags & DAT_SQE_IMM;
+	wr->imm = sqe.imm;
+	if (unlikely(wr->with_imm || sqe.imm) && !sqe_may_have_imm(q, &sqe))
+		return -EBADMSG;
+	if (sqe.num_sge > q->ring.max_sge || sqe.inline_len > DAT_MAX_INLINE ||
+	    sqe.rsvd || sqe.flags & ~(DAT_SQE_FLAGS_ALL | DAT_SQE_IMM) ||
 	    sqe.opcode == DAT_OP_INVALID || sqe.opcode >= DAT_OP_LAST)
 		return -EBADMSG;
 	if (sqe.inline_len)

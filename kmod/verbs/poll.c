@@ -63,15 +63,31 @@ static u8 wc_to_status(const struct ib_wc *wc, const struct dat_dev *dev, bool r
 }
 
 /*
- * Returns true if a successful receive holds a message that fits into @posted bytes.  The peer
- * chooses the opcode and the length, so check both.  An RDMA write with immediate data is no
- * message, because the write consumes a receive but puts no data into the segments of the receive.
- * A send that invalidates a key is a message, because the invalidation can only revoke access.
+ * Returns true if a successful receive holds a plain message that fits into @posted bytes.  The
+ * peer chooses the opcode and the length, so check both.  A send that invalidates a key is a plain
+ * message, because the invalidation can only revoke access.
  */
 static __always_inline bool is_message(const struct ib_wc *wc, u32 posted)
 {
 	return wc->opcode == IB_WC_RECV && !(wc->wc_flags & IB_WC_WITH_IMM) &&
 	       wc->byte_len <= posted;
+}
+
+/*
+ * Converts a successful receive that holds no plain message.  The core refuses immediate data that
+ * the EP has not asked for.  An RDMA write with immediate data consumes a receive but puts no data
+ * into its segments, so its length has no limit here.
+ */
+static noinline void imm_to_completion(const struct ib_wc *wc, u32 posted,
+				       struct dat_completion *c)
+{
+	c->extra.value = be32_to_cpu(wc->ex.imm_data);
+	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
+		c->extra.kind = DAT_EXTRA_WRITE;
+	else if (wc->opcode == IB_WC_RECV && wc->byte_len <= posted)
+		c->extra.kind = DAT_EXTRA_IMM;
+	else
+		c->status = wc->byte_len > posted ? DAT_ST_LOCAL_LENGTH : DAT_ST_BAD_RESPONSE;
 }
 
 /* Converts a receive with IB_WC_SUCCESS.  Sets an error if the receive holds no valid message. */
@@ -81,9 +97,13 @@ static __always_inline void recv_to_completion(const struct ib_wc *wc, u32 poste
 	c->status = DAT_ST_SUCCESS;
 	c->len = wc->byte_len;
 	if (unlikely(!is_message(wc, posted)))
-		c->status = wc->byte_len > posted ? DAT_ST_LOCAL_LENGTH : DAT_ST_BAD_RESPONSE;
-	if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE))
-		c->rkey = wc->ex.invalidate_rkey;
+		imm_to_completion(wc, posted, c);
+	if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
+		/* No message has both, so the device cannot be trusted. */
+		if (c->extra.kind != DAT_EXTRA_NONE)
+			c->status = DAT_ST_BAD_RESPONSE;
+		c->extra = (struct dat_extra) { wc->ex.invalidate_rkey, DAT_EXTRA_KEY };
+	}
 }
 
 static noinline void failure_to_completion(struct verbs_conn *vc, const struct ib_wc *wc,
@@ -104,7 +124,7 @@ static __always_inline void to_completion(struct verbs_conn *vc, const struct ib
 	struct dat_slot *slot = container_of(wc->wr_cqe, struct dat_slot, cqe);
 
 	c->slot = slot;
-	c->rkey = 0;
+	c->extra.kind = DAT_EXTRA_NONE;
 	c->unproven = false;
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		failure_to_completion(vc, wc, c);

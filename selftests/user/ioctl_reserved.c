@@ -47,9 +47,10 @@ TEST_F(reserved, each_bit_of_a_reserved_field_is_EOPNOTSUPP)
 			    .id = evd, .threshold = 1, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EVD_POLL, (struct dat_evd_poll) { .id = evd, .rsvd = bit });
 	EXPECT_UNKNOWN_BITS(0, EP_CREATE, (struct dat_ep_create) { .pz = pz, .rsvd = bit });
-	EXPECT_UNKNOWN_BITS(0, EP_CREATE, (struct dat_ep_create) { .pz = pz, .rsvd2 = bit });
-	EXPECT_UNKNOWN_BITS(0, EP_MODIFY, (struct dat_ep_modify) {
-			    .id = ep, .pz = pz, .rsvd = bit });
+	EXPECT_UNKNOWN_BITS(DAT_EP_FLAG_IMMEDIATE, EP_CREATE, (struct dat_ep_create) {
+			    .pz = pz, .flags = bit });
+	EXPECT_UNKNOWN_BITS(DAT_EP_FLAG_IMMEDIATE, EP_MODIFY, (struct dat_ep_modify) {
+			    .id = ep, .pz = pz, .flags = bit });
 	EXPECT_UNKNOWN_BITS(0xf, EP_CONNECT, (connect.qos = bit, connect));
 	connect.qos = 0;
 	EXPECT_UNKNOWN_BITS(0, EP_CONNECT, (connect.rsvd = bit, connect));

@@ -70,11 +70,16 @@ static void *next_entry(struct t_queue *q, size_t *size)
 	return q->ring + ((size_t)(q->tail & (q->entries - 1)) << q->shift);
 }
 
-static void good_sqe(struct t_pair *p, struct t_queue *q)
+/* @flags: flags of the EP.  An EP with immediate data sends them with every other request. */
+static void good_sqe(struct t_pair *p, struct t_queue *q, uint32_t flags)
 {
 	struct dat_sqe *sqe = t_sqe(q);
 
 	sqe->opcode = DAT_OP_SEND;
+	if (flags & DAT_EP_FLAG_IMMEDIATE && q->tail % 2) {
+		sqe->flags = DAT_SQE_IMM;
+		sqe->imm = rnd();
+	}
 	sqe->num_sge = 2;
 	*(struct dat_sge *)(sqe + 1) = (struct dat_sge) { (uintptr_t)p->mem.va, p->mem.lkey, 32 };
 	*((struct dat_sge *)(sqe + 1) + 1) =
@@ -129,12 +134,26 @@ static void expect_all_done(struct __test_metadata *_metadata, struct t_pair *p)
 	}
 }
 
-static void renew(struct __test_metadata *_metadata, struct t_pair *p)
+/* Returns flags of the EPs of a round: every other one has immediate data, if the adapter has. */
+static uint32_t flags_of(const struct t_pair *p, int round)
+{
+	return p->f.info.sqe_flags & DAT_SQE_IMM && round % 2 ? DAT_EP_FLAG_IMMEDIATE : 0;
+}
+
+static void renew(struct __test_metadata *_metadata, struct t_pair *p, uint32_t flags)
 {
 	struct dat_eqe eqe;
 	int i;
 
 	for (i = 0; i < 2; i++) {
+		const struct t_evd *evd = &p->evd[i];
+		struct dat_ep_create arg = {
+			.pz = p->pz, .recv_evd = evd->id, .request_evd = evd->id,
+			.connect_evd = evd->id, .max_recv = T_QUEUE, .max_request = T_QUEUE,
+			.max_recv_iov = 4, .max_request_iov = 4, .read_in = 4, .read_out = 4,
+			.user_data = 1, .flags = flags,
+		};
+
 		ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_EP, p->ep[i].id));
 		/*
 		 * The kernel updates the done count of an entry before it queues the event of the
@@ -144,7 +163,7 @@ static void renew(struct __test_metadata *_metadata, struct t_pair *p)
 			;
 		t_unmap(&p->ep[i].submit);
 		t_unmap(&p->ep[i].status);
-		ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[i], 0, 1, &p->ep[i]));
+		ASSERT_EQ(0, t_any_ep(&p->f, &arg, &p->ep[i]));
 	}
 	ASSERT_EQ(0, t_pair_connect(p));
 }
@@ -163,7 +182,7 @@ TEST_F_TIMEOUT(random, bits_of_good_requests, 400)
 		for (i = 0; i < 8; i++) {
 			void *e;
 
-			good_sqe(p, &p->ep[1].sq);
+			good_sqe(p, &p->ep[1].sq, flags_of(p, round));
 			e = next_entry(&p->ep[1].sq, &size);
 			/*
 			 * Change only the header and the first segment, because the driver need not
@@ -174,7 +193,7 @@ TEST_F_TIMEOUT(random, bits_of_good_requests, 400)
 		}
 		expect_all_done(_metadata, p);
 		ASSERT_EQ(0, t_link_works(p, &self->neighbour)) TH_LOG("round %d", round);
-		renew(_metadata, p);
+		renew(_metadata, p, flags_of(p, round + 1));
 	}
 }
 
@@ -194,12 +213,12 @@ TEST_F_TIMEOUT(random, bits_of_good_receives, 400)
 			ASSERT_EQ(0, t_push(&p->ep[0].rq));
 		}
 		for (i = 0; i < 8; i++) {
-			good_sqe(p, &p->ep[1].sq);
+			good_sqe(p, &p->ep[1].sq, flags_of(p, round));
 			ASSERT_EQ(0, t_push(&p->ep[1].sq));
 		}
 		expect_all_done(_metadata, p);
 		ASSERT_EQ(0, t_link_works(p, &self->neighbour)) TH_LOG("round %d", round);
-		renew(_metadata, p);
+		renew(_metadata, p, flags_of(p, round + 1));
 	}
 }
 
@@ -218,7 +237,7 @@ TEST_F_TIMEOUT(random, whole_entries, 400)
 		}
 		expect_all_done(_metadata, p);
 		ASSERT_EQ(0, t_link_works(p, &self->neighbour)) TH_LOG("round %d", round);
-		renew(_metadata, p);
+		renew(_metadata, p, flags_of(p, round + 1));
 	}
 }
 
@@ -242,7 +261,7 @@ TEST_F_TIMEOUT(random, tails, 400)
 		EXPECT_EQ(DAT_EV_BROKEN, t_end(&p->evd[1], self->count)) TH_LOG("%x", q->tail);
 		EXPECT_NE(0, t_end(&p->evd[0], self->count));
 		ASSERT_EQ(0, t_link_works(p, &self->neighbour)) TH_LOG("round %d", round);
-		renew(_metadata, p);
+		renew(_metadata, p, flags_of(p, round + 1));
 	}
 }
 

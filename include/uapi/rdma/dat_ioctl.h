@@ -193,6 +193,8 @@ struct dat_abi {
  * for this feature, DAT_EV_PEER_REJECTED brings the private data of the peer's reject.
  */
 #define DAT_FEATURE_REJECT	0x8ULL
+/* struct dat_ep_create and struct dat_ep_modify have the field @flags. */
+#define DAT_FEATURE_IMMEDIATE	0x10ULL
 
 /**
  * struct dat_adapter - find the next adapter that the caller may open
@@ -894,6 +896,13 @@ struct dat_srq_set_lw {
 
 #define DAT_IOC_SRQ_SET_LW	DAT_IOC(SRQ_SET_LW)
 
+/*
+ * @flags of struct dat_ep_create: the EP sends and receives immediate data.  EOPNOTSUPP: the
+ * adapter has none, so sqe_flags of struct dat_ia_query lacks DAT_SQE_IMM.  Without the flag, an
+ * entry with immediate data is malformed, and a message with immediate data breaks the connection.
+ */
+#define DAT_EP_FLAG_IMMEDIATE	0x1
+
 /**
  * struct dat_ep_create - create an endpoint (EP)
  * @size: size of this structure, in bytes
@@ -926,7 +935,7 @@ struct dat_srq_set_lw {
  * @rq_shift: out: log2 of the distance of two RQEs in bytes
  * @max_inline: maximum number of bytes of inline data of a request, or 0; out: number that the
  *	kernel allows, which is not larger, and 0 if the adapter has no inline data
- * @rsvd2: 0
+ * @flags: 0 or DAT_EP_FLAG_IMMEDIATE
  *
  * Version 1 ends with @rq_shift.
  */
@@ -957,7 +966,7 @@ struct dat_ep_create {
 	__u32 rq_offset;
 	__u32 rq_shift;
 	__u32 max_inline;
-	__u32 rsvd2;
+	__u32 flags;
 };
 
 #define DAT_IOC_EP_CREATE	DAT_IOC(EP_CREATE)
@@ -986,11 +995,12 @@ struct dat_ep_create {
  * @step: enum dat_ring_step
  * @generation: see struct dat_evd_resize
  * @max_inline: as in struct dat_ep_create
- * @rsvd: 0
+ * @flags: as in struct dat_ep_create
  *
  * The caller must set all parameters, including those that do not change.  The SRQ cannot be
  * changed.  Posted entries keep their indices.  A posted entry is malformed if it has more segments
- * or inline data than the new parameters allow.  Version 1 ends with @generation.
+ * or inline data than the new parameters allow, or immediate data that they do not allow.
+ * Version 1 ends with @generation.
  *
  * After AT_ONCE or COMMIT, the kernel no longer reads the old ring and may use its memory for
  * another object.  So no thread may post before the process uses the new ring.  struct dat_status
@@ -1020,7 +1030,7 @@ struct dat_ep_modify {
 	__u32 step;
 	__u32 generation;
 	__u32 max_inline;
-	__u32 rsvd;
+	__u32 flags;
 };
 
 #define DAT_IOC_EP_MODIFY	DAT_IOC(EP_MODIFY)
@@ -1525,7 +1535,7 @@ DAT_RING_OFFSET(dat_ep_create, sq_shift, 132);
 DAT_RING_OFFSET(dat_ep_create, rq_offset, 136);
 DAT_RING_OFFSET(dat_ep_create, rq_shift, 140);
 DAT_RING_OFFSET(dat_ep_create, max_inline, 144);
-DAT_RING_OFFSET(dat_ep_create, rsvd2, 148);
+DAT_RING_OFFSET(dat_ep_create, flags, 148);
 DAT_RING_ASSERT(sizeof(struct dat_ep_modify) == 112);
 DAT_RING_OFFSET(dat_ep_modify, size, 0);
 DAT_RING_OFFSET(dat_ep_modify, id, 4);
@@ -1549,7 +1559,7 @@ DAT_RING_OFFSET(dat_ep_modify, rq_shift, 92);
 DAT_RING_OFFSET(dat_ep_modify, step, 96);
 DAT_RING_OFFSET(dat_ep_modify, generation, 100);
 DAT_RING_OFFSET(dat_ep_modify, max_inline, 104);
-DAT_RING_OFFSET(dat_ep_modify, rsvd, 108);
+DAT_RING_OFFSET(dat_ep_modify, flags, 108);
 DAT_RING_ASSERT(sizeof(struct dat_ep_connect) == 360);
 DAT_RING_OFFSET(dat_ep_connect, size, 0);
 DAT_RING_OFFSET(dat_ep_connect, id, 4);

@@ -136,12 +136,15 @@ enum dat_op {
  *              solicited events only
  * UNSIGNALLED: the event of an entry that succeeds is not a notification event
  * FENCE:       the entry starts after all earlier RDMA reads have completed
+ * IMM:         the send or RDMA write carries immediate data, see @imm; only if the EP has
+ *              DAT_EP_FLAG_IMMEDIATE.  The values 0x10 and 0x100 are flags of DAT in libdat
  */
 enum dat_sqe_flags {
 	DAT_SQE_SUPPRESS	= 0x01,
 	DAT_SQE_SOLICITED	= 0x02,
 	DAT_SQE_UNSIGNALLED	= 0x04,
-	DAT_SQE_FENCE		= 0x08
+	DAT_SQE_FENCE		= 0x08,
+	DAT_SQE_IMM		= 0x200
 };
 
 /* Largest number of segments in one entry. */
@@ -171,7 +174,8 @@ struct dat_sge {
  *	DAT_IOC_RMR_BIND (binds); else 0
  * @cookie: value that the completion event returns
  * @raddr: address in the peer's memory (RDMA operations); id of the RMR (binds); else 0
- * @imm: 0; reserved for immediate data, or for a key of the peer to invalidate
+ * @imm: with DAT_SQE_IMM, the immediate data: a number in the byte order of the host, and in
+ *	network byte order on the wire; else 0
  * @inline_len: number of bytes of inline data that follow the entry; at most @max_inline of the
  *	EP, see struct dat_ep_create.  0: the entry has no inline data
  * @rsvd: must be 0
@@ -182,6 +186,9 @@ struct dat_sge {
  * The entry of a send or of an RDMA write may have inline data instead of segments; @num_sge is 0
  * then.  The kernel transmits the bytes as they are in the entry.  The memory from which the
  * process has copied them need not be registered.
+ *
+ * A send or an RDMA write with immediate data consumes a receive of the peer.  The peer's EP must
+ * have DAT_EP_FLAG_IMMEDIATE, too: otherwise the receive fails and the connection breaks.
  *
  * In a later version, the two operands of an atomic operation may precede the segments.  An entry
  * is malformed if it has an opcode, a flag or a field that dat_ia_query does not report as
@@ -268,11 +275,15 @@ enum dat_dto_status {
 
 /*
  * Flags of struct dat_eqe for DTOs.  RECV: the DTO is a receive; without RECV, the DTO is a
- * request.  SRQ: the receive's buffer came from the EP's SRQ.
+ * request.  SRQ: the receive's buffer came from the EP's SRQ.  IMM: the event has immediate data;
+ * only with RECV, and only if the DTO succeeded.  WRITE: an RDMA write has sent the immediate data,
+ * so the receive's buffer is unchanged; only with IMM.
  */
 enum dat_eqe_flags {
 	DAT_EQE_RECV		= 0x1,
-	DAT_EQE_SRQ		= 0x2
+	DAT_EQE_SRQ		= 0x2,
+	DAT_EQE_IMM		= 0x4,
+	DAT_EQE_WRITE		= 0x8
 };
 
 /**
@@ -286,9 +297,9 @@ enum dat_eqe_flags {
  *	(bind), the PSP (connection request), the failing object (async)
  * @cookie: DTO: cookie of the entry; connection request: connection qualifier;
  *	software: the value posted; async: enum dat_obj_type of the owner
- * @len: DTO: bytes transferred, 0 if the DTO failed; connection request: id of the CR;
- *	connection: bytes of private data in dat_status
- * @imm: 0; reserved for immediate data, or for a key that the peer has invalidated
+ * @len: DTO: bytes transferred, with DAT_EQE_WRITE those of the RDMA write, 0 if the DTO failed;
+ *	connection request: id of the CR; connection: bytes of private data in dat_status
+ * @imm: with DAT_EQE_IMM, the immediate data; else 0
  */
 struct dat_eqe {
 	__u32 type;

@@ -63,12 +63,19 @@ static __always_inline struct dat_eqe dto_event(const struct dat_ep *ep, bool re
 	};
 }
 
+/* Flags of the event of a receive whose message carries more than its bytes. */
+static const u16 extra_flags[] = {
+	[DAT_EXTRA_KEY]		= 0,
+	[DAT_EXTRA_IMM]		= DAT_EQE_IMM,
+	[DAT_EXTRA_WRITE]	= DAT_EQE_IMM | DAT_EQE_WRITE,
+};
+
 /*
- * Queues the event for a completed request or receive.  @len: bytes transferred; @imm: key that the
- * received message has invalidated, for a kernel consumer, else 0.  ep->lock is held.
+ * Queues the event for a completed request or receive.  @len: bytes transferred; @extra:
+ * invalidated key or immediate data of a received message, or NULL.  ep->lock is held.
  */
 void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u32 len,
-		    u32 imm)
+		    const struct dat_extra *extra)
 {
 	bool failed = status != DAT_ST_SUCCESS, reported;
 	struct dat_evd *evd;
@@ -80,8 +87,10 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 	if (!failed && flags & DAT_SQE_SUPPRESS)
 		return;
 	eqe = dto_event(ep, recv, cookie, flags, status, failed ? 0 : len);
-	if (!failed)
-		eqe.imm = imm;
+	if (!failed && extra && extra->kind != DAT_EXTRA_NONE) {
+		eqe.imm = extra->value;
+		eqe.flags |= extra_flags[extra->kind];
+	}
 	/*
 	 * An event with DAT_EQE_SRQ gives a buffer back to the owner of the SRQ, so queue such an
 	 * event even if the EP was freed.
@@ -154,7 +163,7 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 		}
 		if (unlikely(op >= DAT_OP_LAST) && slot->lmr)
 			dat_fmr_end(slot->lmr, op, true, st);
-		dat_report_dto(ep, false, slot->cookie, slot->flags, st, slot->len, 0);
+		dat_report_dto(ep, false, slot->cookie, slot->flags, st, slot->len, NULL);
 	}
 	ep->completed += quiet;
 	dat_stat_add(ep->obj.ia, DAT_STAT_COMPLETED, quiet);
@@ -210,23 +219,24 @@ void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 	 * notification of the receive CQ does.
 	 */
 	u8 flags = slot->flags | (conn->solicited ? DAT_SQE_UNSIGNALLED : 0);
-	u32 rkey = slot->rkey, len = slot->len;
+	struct dat_extra extra = { slot->extra_value, slot->extra_kind };
+	u32 len = slot->len;
 	bool good = status == DAT_ST_SUCCESS;
 
 	lockdep_assert_held(&ep->lock);
 	/* The device has invalidated the key even if the receive is reported as flushed. */
-	if (unlikely(rkey)) {
+	if (unlikely(extra.kind == DAT_EXTRA_KEY)) {
 		/*
 		 * A peer may invalidate only the key of a bound RMR: another key is an error of the
 		 * peer.
 		 */
-		if (!dat_rmr_invalidated(ep->pz, rkey) && good)
+		if (!dat_rmr_invalidated(ep->pz, extra.value) && good)
 			status = DAT_ST_BAD_RESPONSE;
 		if (!ep->sq.kernel)
-			rkey = 0;
+			extra.kind = DAT_EXTRA_NONE;
 	}
 	queue_done(conn, &(struct dat_completion){ .slot = slot }, 1, true);
-	dat_report_dto(ep, true, cookie, flags, status, len, rkey);
+	dat_report_dto(ep, true, cookie, flags, status, len, &extra);
 	if (ep->srq)
 		dat_srq_refill(ep->srq);
 	if (is_failure(status))
@@ -248,20 +258,38 @@ static void recv_early(struct dat_conn *conn, struct dat_slot *slot, u8 status)
 		dat_conn_imply_established(conn);
 }
 
+/*
+ * Returns the status of a receive, whose slot still has the number of bytes posted.  Refuses
+ * immediate data that the EP has not asked for: the program would take the length of a write for
+ * the length of a message.
+ */
+static u8 recv_status(const struct dat_conn *conn, const struct dat_completion *c)
+{
+	bool imm = c->extra.kind == DAT_EXTRA_IMM || c->extra.kind == DAT_EXTRA_WRITE;
+
+	if (!imm || c->status != DAT_ST_SUCCESS ||
+	    conn->ep->attr.flags & DAT_EP_FLAG_IMMEDIATE)
+		return c->status;
+	return c->len > c->slot->len ? DAT_ST_LOCAL_LENGTH : DAT_ST_BAD_RESPONSE;
+}
+
 static void complete_one(struct dat_conn *conn, const struct dat_completion *c)
 {
 	struct dat_slot *slot = c->slot;
+	u8 status;
 
 	if (!slot->recv) {
 		complete_request(conn, c);
 		return;
 	}
-	slot->rkey = c->rkey;
-	slot->len = c->status == DAT_ST_SUCCESS ? c->len : 0;
+	status = recv_status(conn, c);
+	slot->extra_kind = c->extra.kind;
+	slot->extra_value = c->extra.value;
+	slot->len = status == DAT_ST_SUCCESS ? c->len : 0;
 	if (conn->live)
-		dat_complete_recv(conn, slot, c->status);
+		dat_complete_recv(conn, slot, status);
 	else
-		recv_early(conn, slot, c->status);
+		recv_early(conn, slot, status);
 }
 
 /*
@@ -277,8 +305,8 @@ static __always_inline bool takes_fast_path(const struct dat_conn *conn,
 {
 	const struct dat_slot *slot = c->slot;
 
-	/* If the message has invalidated a key, the slow path must end the binding of that key. */
-	if (unlikely(c->status != DAT_ST_SUCCESS || slot->flags & RARE_FLAGS || c->rkey) ||
+	/* The slow path ends the binding of a key that the message has invalidated. */
+	if (unlikely(c->status != DAT_ST_SUCCESS || slot->flags & RARE_FLAGS || c->extra.kind) ||
 	    slot->recv != recv)
 		return false;
 	return recv || (slot->at == (u16)(conn->ep->sq.done + ahead) && conn->inflight != ahead);

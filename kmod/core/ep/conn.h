@@ -349,7 +349,7 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last);
 void dat_complete_recv(struct dat_conn *conn, struct dat_slot *slot, u8 status);
 void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status);
 void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 status, u32 len,
-		    u32 imm);
+		    const struct dat_extra *extra);
 
 /* bind.c */
 void dat_bind_init(struct dat_conn *conn);

@@ -10,6 +10,7 @@
 
 struct dat_conn;
 struct dat_evd;
+struct dat_ia;
 struct dat_path;
 struct dat_pz;
 struct dat_srq;
@@ -36,6 +37,7 @@ struct dat_ep_attr {
 	u32	recv_flags;		/* DAT_COMPLETION_FLAGS of receives */
 	u32	request_flags;		/* DAT_COMPLETION_FLAGS of requests */
 	u32	max_inline;		/* bytes of inline data of a request */
+	u32	flags;			/* DAT_EP_FLAG_* bits */
 };
 
 /*

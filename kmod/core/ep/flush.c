@@ -26,7 +26,7 @@ void dat_queue_fail_one(struct dat_ep *ep, struct dat_queue *q, struct dat_failu
 	if (f->bind.set)
 		dat_report_bind(ep, &f->bind, f->status);
 	else
-		dat_report_dto(ep, q == &ep->rq, f->cookie, f->flags, f->status, 0, 0);
+		dat_report_dto(ep, q == &ep->rq, f->cookie, f->flags, f->status, 0, NULL);
 }
 
 static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
@@ -37,7 +37,7 @@ static void wr_flush(struct dat_ep *ep, bool recv, const struct dat_wr *wr)
 	if (lmr)
 		dat_fmr_end(lmr, wr->op, false, DAT_ST_FLUSHED);
 	if (recv || wr->op != DAT_OP_RMR_BIND) {
-		dat_report_dto(ep, recv, wr->cookie, wr->flags, DAT_ST_FLUSHED, 0, 0);
+		dat_report_dto(ep, recv, wr->cookie, wr->flags, DAT_ST_FLUSHED, 0, NULL);
 		return;
 	}
 	dat_wr_to_bind(wr, &bind);
@@ -114,7 +114,7 @@ bool dat_queue_flush_recvs(struct dat_conn *conn)
 	lockdep_assert_held(&conn->ep->lock);
 	while (n--) {
 		slot = &conn->rq_slots[q->done & (q->entries - 1)];
-		slot->rkey = 0;
+		slot->extra_kind = DAT_EXTRA_NONE;
 		slot->len = 0;
 		dat_complete_recv(conn, slot, DAT_ST_FLUSHED);
 	}

@@ -298,12 +298,21 @@ static int sq_next(struct dat_conn *conn, unsigned int n)
 }
 
 /*
- * Returns true if the completion of a request may depend on the peer's program: a send waits until
- * the program posts a receive.  The peer's device serves all other requests without the program.
+ * Returns true if the completion of a request may depend on the peer's program: a send, or a write
+ * with immediate data, waits until the program posts a receive.  The peer's device serves all other
+ * requests without the program.
  */
 static bool sq_waits_for_peer(const struct ib_send_wr *wr)
 {
-	return wr->opcode == IB_WR_SEND || wr->opcode == IB_WR_SEND_WITH_INV;
+	switch (wr->opcode) {
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_INV:
+	case IB_WR_SEND_WITH_IMM:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /*
@@ -323,7 +332,8 @@ static bool sq_may_end_silent(const struct dat_conn *conn)
  *
  * A request that owes an event is followed by a signalled request in its chain, because there may
  * be no later request.  No send lies in between: the completion of a send may depend on the peer's
- * program, so the request before a send is signalled.
+ * program, so the request before a send is signalled.  The same holds for a write with immediate
+ * data.
  *
  * A suppressed request owes no event, so no other request needs to follow.  But a full queue must
  * empty without a kick, so fewer than a quarter of the window stay silent.
@@ -844,8 +854,8 @@ int dat_queue_post(struct dat_ep *ep, u64 limit)
 			return ret;
 	}
 	if (likely(conn && (wr->op == DAT_OP_RDMA_WRITE || (wr->op == DAT_OP_SEND && !wr->raddr)) &&
-		   !(wr->flags & DAT_SQE_FENCE) && wr->num_sge <= ep->attr.max_request_iov &&
-		   queue_is_free(q))) {
+		   !(wr->flags & DAT_SQE_FENCE) && !wr->with_imm &&
+		   wr->num_sge <= ep->attr.max_request_iov && queue_is_free(q))) {
 		sq_post_now(conn, n);
 		return 0;
 	}

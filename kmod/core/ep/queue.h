@@ -56,6 +56,8 @@ struct dat_wr {
 	u8		flags;			/* enum dat_sqe_flags, and opcode: dat_flags_op() */
 	u8		num_sge;
 	u8		inline_len;		/* bytes of @inline_data; 0: the data are in @sge */
+	bool		with_imm;		/* request: carries @imm; undefined for a receive */
+	u32		imm;			/* immediate data, in the byte order of the host */
 	u32		rkey;			/* RDMA, invalidation: peer's key; bind: ticket */
 	u64		cookie;
 	u64		raddr;			/* RDMA: peer's address; else: id of RMR or LMR */
@@ -65,6 +67,19 @@ struct dat_wr {
 };
 
 static_assert(DAT_MAX_INLINE <= U8_MAX);	/* dat_wr.inline_len */
+
+/* What a received message carries in addition to its bytes. */
+enum dat_extra_kind {
+	DAT_EXTRA_NONE,
+	DAT_EXTRA_KEY,		/* key that the message has invalidated */
+	DAT_EXTRA_IMM,		/* immediate data of a send */
+	DAT_EXTRA_WRITE,	/* immediate data of an RDMA write, which wrote to other memory */
+};
+
+struct dat_extra {
+	u32	value;		/* key, or immediate data in the byte order of the host */
+	u8	kind;		/* enum dat_extra_kind */
+};
 
 /**
  * struct dat_slot - the kernel's record of a posted work request
@@ -77,7 +92,8 @@ static_assert(DAT_MAX_INLINE <= U8_MAX);	/* dat_wr.inline_len */
  * @recv: flag: the slot is for a receive, not for a request; constant
  * @at: low 16 bits of the request's index in the send queue, which differ for all requests in
  *	flight, because at most DAT_MAX_DTO are in flight; unused for receives
- * @rkey: key that the received message has invalidated, or 0
+ * @extra_kind: enum dat_extra_kind of a completed receive
+ * @extra_value: key or immediate data of a completed receive, see struct dat_extra
  * @lmr: LMR that an FMR request binds or invalidates, see fmr.c; NULL for DAT_KOP_READ_TO_RMR;
  *	undefined for other requests
  */
@@ -89,8 +105,9 @@ struct dat_slot {
 	u8			flags;
 	u8			status;
 	bool			recv;
+	u8			extra_kind;
 	u16			at;
-	u32			rkey;
+	u32			extra_value;
 	struct dat_lmr		*lmr;
 };
 
@@ -98,7 +115,7 @@ struct dat_slot {
 struct dat_completion {
 	struct dat_slot		*slot;
 	u32			len;	/* bytes received; of a successful receive only */
-	u32			rkey;	/* key that the received message has invalidated, or 0 */
+	struct dat_extra	extra;	/* of a receive; kind DAT_EXTRA_NONE for a request */
 	u8			status;	/* enum dat_dto_status */
 	/*
 	 * Flag: earlier requests without a completion of their own count as flushed, not as

@@ -165,6 +165,15 @@ static int wr_window_to_sge(struct dat_ep *ep, const struct dat_wr *wr, struct i
 	return dat_rmr_to_sge(ep->pz, seg, sge) ?: 1;
 }
 
+/* Adds the immediate data of a send or a write, if it has any.  Other requests have none. */
+static __always_inline void wr_add_imm(const struct dat_wr *wr, union dat_send_wr *out)
+{
+	if (likely(!wr->with_imm))
+		return;
+	out->wr.opcode = wr->op == DAT_OP_SEND ? IB_WR_SEND_WITH_IMM : IB_WR_RDMA_WRITE_WITH_IMM;
+	out->wr.ex.imm_data = cpu_to_be32(wr->imm);
+}
+
 /*
  * Builds a send or a write with inline data, which are in the memory of the driver: the device must
  * copy them when the request is posted.  The data name no LMR that could be checked.
@@ -179,6 +188,7 @@ static int wr_build_inline(const struct dat_wr *wr, union dat_send_wr *out, stru
 	sge->lkey = 0;
 	*len = wr->inline_len;
 	dat_wr_fill(&out->rdma, wr_ops[wr->op].opcode, wr, sge, 1);
+	wr_add_imm(wr, out);
 	out->wr.send_flags |= IB_SEND_INLINE;
 	return 0;
 }
@@ -221,6 +231,7 @@ int dat_wr_build_send(struct dat_conn *conn, union dat_send_wr *out, struct ib_s
 	if (n < 0)
 		return n;
 	dat_wr_fill(&out->rdma, op->opcode, wr, sge, n);
+	wr_add_imm(wr, out);
 	return 0;
 }
 
