@@ -68,6 +68,95 @@ DAT_RETURN dat_linux_evd_fd(DAT_EVD_HANDLE evd_handle, int *fd);
  */
 DAT_RETURN dat_linux_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd);
 
+/*
+ * Event numbers of receives with immediate data: 32 bits that a send, or an RDMA write, carries
+ * beside its bytes.  Only an endpoint with the named attribute "immediate_data" gets such events.
+ * They replace DAT_DTO_COMPLETION_EVENT in its receive EVD, but a receive that fails has
+ * DAT_DTO_COMPLETION_EVENT.  Not in DAT 1.2.
+ */
+#define DAT_LINUX_RECV_IMMED_EVENT		((DAT_EVENT_NUMBER)0x00002)
+#define DAT_LINUX_RDMA_WRITE_IMMED_EVENT	((DAT_EVENT_NUMBER)0x00003)
+
+/**
+ * struct dat_linux_immed_event_data - data of these two events
+ * @ep_handle: endpoint of the receive
+ * @user_cookie: cookie of the receive
+ * @status: DAT_DTO_SUCCESS
+ * @transfered_length: bytes of the message in the memory of the receive; for
+ *	DAT_LINUX_RDMA_WRITE_IMMED_EVENT bytes of the write, which are not in the memory of the
+ *	receive
+ * @immed_data: immediate data
+ *
+ * The first three members are in the same places as in DAT_DTO_COMPLETION_EVENT_DATA.
+ */
+typedef struct dat_linux_immed_event_data {
+	DAT_EP_HANDLE			ep_handle;
+	DAT_DTO_COOKIE			user_cookie;
+	DAT_DTO_COMPLETION_STATUS	status;
+	DAT_UINT32			transfered_length;
+	DAT_UINT32			immed_data;
+} DAT_LINUX_IMMED_EVENT_DATA;
+
+/* Returns the data of an event that has one of these two numbers. */
+static __inline__ DAT_LINUX_IMMED_EVENT_DATA dat_linux_immed_event_data(const DAT_EVENT *event)
+{
+	DAT_LINUX_IMMED_EVENT_DATA data;
+
+	__builtin_memcpy(&data, &event->event_data, sizeof(data));
+	return data;
+}
+
+/**
+ * dat_linux_ep_post_send_immed - send a message with immediate data
+ * @ep_handle: as for dat_ep_post_send(); with the named attribute "immediate_data"
+ * @num_segments: as for dat_ep_post_send()
+ * @local_iov: as for dat_ep_post_send()
+ * @user_cookie: as for dat_ep_post_send()
+ * @immed_data: number that the peer gets in its own byte order; a peer that uses verbs gets it in
+ *	network byte order
+ * @completion_flags: as for dat_ep_post_send()
+ *
+ * The peer's event is DAT_LINUX_RECV_IMMED_EVENT.  If the peer's endpoint does not have the
+ * attribute, its receive fails and the connection breaks.
+ *
+ * Return: as dat_ep_post_send(), but
+ * DAT_INVALID_PARAMETER: invalid flags are argument 6 (DAT_INVALID_ARG6);
+ * DAT_MODEL_NOT_SUPPORTED: the endpoint does not have the attribute.
+ *
+ * Threads: as dat_ep_post_send().  Not in DAT 1.2.
+ */
+DAT_RETURN dat_linux_ep_post_send_immed(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					DAT_UINT32 immed_data,
+					DAT_COMPLETION_FLAGS completion_flags);
+
+/**
+ * dat_linux_ep_post_rdma_write_immed - write memory of the peer, and complete a receive there
+ * @ep_handle: as for dat_ep_post_rdma_write(); with the named attribute "immediate_data"
+ * @num_segments: as for dat_ep_post_rdma_write()
+ * @local_iov: as for dat_ep_post_rdma_write()
+ * @user_cookie: as for dat_ep_post_rdma_write()
+ * @remote_buffer: as for dat_ep_post_rdma_write()
+ * @immed_data: as for dat_linux_ep_post_send_immed()
+ * @completion_flags: as for dat_ep_post_send(), also DAT_COMPLETION_SOLICITED_WAIT_FLAG
+ *
+ * The write consumes a receive of the peer and leaves the memory of the receive unchanged.  The
+ * peer's event is DAT_LINUX_RDMA_WRITE_IMMED_EVENT, after the bytes have been written.  If the
+ * peer's endpoint does not have the attribute, its receive fails and the connection breaks.
+ *
+ * Return: as dat_ep_post_rdma_write(), but
+ * DAT_INVALID_PARAMETER: invalid flags are argument 7 (DAT_INVALID_ARG7);
+ * DAT_MODEL_NOT_SUPPORTED: the endpoint does not have the attribute.
+ *
+ * Threads: as dat_ep_post_rdma_write().  Not in DAT 1.2.
+ */
+DAT_RETURN dat_linux_ep_post_rdma_write_immed(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					      DAT_LMR_TRIPLET *local_iov,
+					      DAT_DTO_COOKIE user_cookie,
+					      const DAT_RMR_TRIPLET *remote_buffer,
+					      DAT_UINT32 immed_data,
+					      DAT_COMPLETION_FLAGS completion_flags);
+
 /**
  * dat_linux_cr_reject - refuse a connection request, and tell the peer why
  * @cr_handle: the request; invalid after success

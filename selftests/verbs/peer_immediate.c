@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
 /*
- * A peer that uses libibverbs completes the receives of the DAT side by requests that are not DAT
- * messages: RDMA writes and sends with immediate data.  If an RDMA write completes a receive, the
- * completion reports the length of the write, which may be longer than the receive.
+ * A peer that uses libibverbs completes the receives of the DAT side by RDMA writes and sends with
+ * immediate data.  If an RDMA write completes a receive, the completion reports the length of the
+ * write, which may be longer than the receive.  An endpoint that has not asked for immediate data
+ * refuses them; one that has gets the number that the peer has put on the wire in network byte
+ * order.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -23,10 +25,15 @@
 
 static char host[INET_ADDRSTRLEN];
 
-FIXTURE(immediate) {
+/* The DAT side, and the process of the peer. */
+struct side {
 	struct a_pair p;
 	DAT_EP_HANDLE ep;
 	pid_t peer;
+};
+
+FIXTURE(immediate) {
+	struct side side;
 };
 
 FIXTURE_VARIANT(immediate) {
@@ -39,9 +46,24 @@ FIXTURE_VARIANT_ADD(immediate, srq) { .shared = 1 };
 FIXTURE_VARIANT_ADD(immediate, before_established) { .silent = 1 };
 FIXTURE_VARIANT_ADD(immediate, srq_before_established) { .shared = 1, .silent = 1 };
 
-/* Create an endpoint with RECVS receives of POSTED bytes. */
-static DAT_RETURN make_ep(FIXTURE_DATA(immediate) *self, int shared)
+FIXTURE(asking) {
+	struct side side;
+};
+
+FIXTURE_VARIANT(asking) {
+	int shared;
+	int silent;
+};
+
+FIXTURE_VARIANT_ADD(asking, rq) { };
+FIXTURE_VARIANT_ADD(asking, srq) { .shared = 1 };
+FIXTURE_VARIANT_ADD(asking, before_established) { .silent = 1 };
+FIXTURE_VARIANT_ADD(asking, srq_before_established) { .shared = 1, .silent = 1 };
+
+/* Create an endpoint with RECVS receives of POSTED bytes.  @asks: with immediate data. */
+static DAT_RETURN make_ep(struct side *self, int shared, int asks)
 {
+	DAT_NAMED_ATTR named = { "immediate_data", "1" };
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = RECVS, .max_recv_iov = 1 };
 	struct a_pair *p = &self->p;
 	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, POSTED);
@@ -50,12 +72,16 @@ static DAT_RETURN make_ep(FIXTURE_DATA(immediate) *self, int shared)
 	DAT_RETURN rc = DAT_SUCCESS;
 	int i;
 
-	self->ep = p->ep[0];
+	attr.ep_provider_specific_count = asks;
+	attr.ep_provider_specific = &named;
 	if (shared) {
 		rc = dat_srq_create(p->ia, p->pz, &srq_attr, &srq);
 		if (rc == DAT_SUCCESS)
 			rc = dat_ep_create_with_srq(p->ia, p->pz, p->evd[0], p->evd[0],
 						    p->evd[0], srq, &attr, &self->ep);
+	} else {
+		rc = dat_ep_create(p->ia, p->pz, p->evd[0], p->evd[0], p->evd[0], &attr,
+				   &self->ep);
 	}
 	for (i = 0; i < RECVS && rc == DAT_SUCCESS; i++)
 		rc = shared ? dat_srq_post_recv(srq, 1, &seg, a_cookie(i)) :
@@ -63,18 +89,21 @@ static DAT_RETURN make_ep(FIXTURE_DATA(immediate) *self, int shared)
 	return rc;
 }
 
-FIXTURE_SETUP(immediate)
+static DAT_RETURN open_side(struct side *self, int shared, int asks)
 {
 	struct sockaddr_in *sin;
+	DAT_RETURN rc;
 
 	self->peer = 0;
-	ASSERT_EQ(DAT_SUCCESS, a_open(&self->p));
+	rc = a_open(&self->p);
+	if (rc != DAT_SUCCESS)
+		return rc;
 	sin = (struct sockaddr_in *)self->p.attr.ia_address_ptr;
 	inet_ntop(AF_INET, &sin->sin_addr, host, sizeof(host));
-	ASSERT_EQ(DAT_SUCCESS, make_ep(self, variant->shared));
+	return make_ep(self, shared, asks);
 }
 
-FIXTURE_TEARDOWN(immediate)
+static void close_side(struct side *self)
 {
 	if (self->peer > 0) {
 		kill(self->peer, SIGKILL);
@@ -83,12 +112,32 @@ FIXTURE_TEARDOWN(immediate)
 	a_close(&self->p);
 }
 
+FIXTURE_SETUP(immediate)
+{
+	ASSERT_EQ(DAT_SUCCESS, open_side(&self->side, variant->shared, 0));
+}
+
+FIXTURE_TEARDOWN(immediate)
+{
+	close_side(&self->side);
+}
+
+FIXTURE_SETUP(asking)
+{
+	ASSERT_EQ(DAT_SUCCESS, open_side(&self->side, variant->shared, 1));
+}
+
+FIXTURE_TEARDOWN(asking)
+{
+	close_side(&self->side);
+}
+
 /*
  * Accept a peer that posts the request @req.  If req->silent is set, the peer does not complete
  * the handshake, so the request arrives before ESTABLISHED.  Otherwise the peer completes the
  * handshake first.
  */
-static void converse(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) *self,
+static void converse(struct __test_metadata *_metadata, struct side *self,
 		     const struct v_request *req)
 {
 	struct a_pair *p = &self->p;
@@ -106,8 +155,8 @@ static void converse(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) 
 }
 
 /* Expect that the oldest receive fails with @status, and that the connection breaks. */
-static void expect_broken(struct __test_metadata *_metadata, FIXTURE_DATA(immediate) *self,
-			  int shared, int status)
+static void expect_broken(struct __test_metadata *_metadata, struct side *self, int shared,
+			  int status)
 {
 	DAT_EVENT event;
 	uint64_t cookie;
@@ -125,24 +174,24 @@ TEST_F_TIMEOUT(immediate, a_long_write_with_immediate_is_no_message, 60)
 {
 	const struct v_request req = { IBV_WR_RDMA_WRITE_WITH_IMM, LONG, variant->silent };
 
-	converse(_metadata, self, &req);
-	expect_broken(_metadata, self, variant->shared, DAT_DTO_ERR_LOCAL_LENGTH);
+	converse(_metadata, &self->side, &req);
+	expect_broken(_metadata, &self->side, variant->shared, DAT_DTO_ERR_LOCAL_LENGTH);
 }
 
 TEST_F_TIMEOUT(immediate, a_short_write_with_immediate_is_no_message, 60)
 {
 	const struct v_request req = { IBV_WR_RDMA_WRITE_WITH_IMM, 0, variant->silent };
 
-	converse(_metadata, self, &req);
-	expect_broken(_metadata, self, variant->shared, DAT_DTO_ERR_BAD_RESPONSE);
+	converse(_metadata, &self->side, &req);
+	expect_broken(_metadata, &self->side, variant->shared, DAT_DTO_ERR_BAD_RESPONSE);
 }
 
 TEST_F_TIMEOUT(immediate, a_send_with_immediate_is_refused, 60)
 {
 	const struct v_request req = { IBV_WR_SEND_WITH_IMM, POSTED, variant->silent };
 
-	converse(_metadata, self, &req);
-	expect_broken(_metadata, self, variant->shared, DAT_DTO_ERR_BAD_RESPONSE);
+	converse(_metadata, &self->side, &req);
+	expect_broken(_metadata, &self->side, variant->shared, DAT_DTO_ERR_BAD_RESPONSE);
 }
 
 /* Control: a send without immediate data arrives as a message. */
@@ -151,8 +200,59 @@ TEST_F_TIMEOUT(immediate, a_plain_send_arrives, 60)
 	const struct v_request req = { IBV_WR_SEND, POSTED, variant->silent };
 	uint64_t len = 0;
 
-	converse(_metadata, self, &req);
-	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(self->p.evd[0], NULL, &len));
+	converse(_metadata, &self->side, &req);
+	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(self->side.p.evd[0], NULL, &len));
+	EXPECT_EQ(POSTED, len);
+}
+
+/* Expect that the oldest receive has the peer's number. */
+static void expect_number(struct __test_metadata *_metadata, struct side *self,
+			  DAT_EVENT_NUMBER number, uint32_t len)
+{
+	DAT_LINUX_IMMED_EVENT_DATA data;
+	DAT_EVENT event;
+
+	ASSERT_EQ(1, a_event(self->p.evd[0], A_WAIT_US, &event));
+	EXPECT_EQ(number, event.event_number);
+	data = dat_linux_immed_event_data(&event);
+	EXPECT_EQ(self->ep, data.ep_handle);
+	EXPECT_EQ(0, data.user_cookie.as_64);
+	EXPECT_EQ(DAT_DTO_SUCCESS, data.status);
+	EXPECT_EQ(len, data.transfered_length);
+	EXPECT_EQ(V_IMMEDIATE, data.immed_data);
+}
+
+TEST_F_TIMEOUT(asking, a_write_tells_its_number_and_its_length, 60)
+{
+	const struct v_request req = { IBV_WR_RDMA_WRITE_WITH_IMM, LONG, variant->silent };
+
+	converse(_metadata, &self->side, &req);
+	expect_number(_metadata, &self->side, DAT_LINUX_RDMA_WRITE_IMMED_EVENT, LONG);
+}
+
+TEST_F_TIMEOUT(asking, a_write_of_nothing_tells_its_number, 60)
+{
+	const struct v_request req = { IBV_WR_RDMA_WRITE_WITH_IMM, 0, variant->silent };
+
+	converse(_metadata, &self->side, &req);
+	expect_number(_metadata, &self->side, DAT_LINUX_RDMA_WRITE_IMMED_EVENT, 0);
+}
+
+TEST_F_TIMEOUT(asking, a_send_tells_its_number, 60)
+{
+	const struct v_request req = { IBV_WR_SEND_WITH_IMM, POSTED, variant->silent };
+
+	converse(_metadata, &self->side, &req);
+	expect_number(_metadata, &self->side, DAT_LINUX_RECV_IMMED_EVENT, POSTED);
+}
+
+TEST_F_TIMEOUT(asking, a_plain_send_is_a_plain_message, 60)
+{
+	const struct v_request req = { IBV_WR_SEND, POSTED, variant->silent };
+	uint64_t len = 0;
+
+	converse(_metadata, &self->side, &req);
+	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(self->side.p.evd[0], NULL, &len));
 	EXPECT_EQ(POSTED, len);
 }
 

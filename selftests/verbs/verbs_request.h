@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define V_REQUEST_MAX	8192	/* maximum size of the peer's request */
+#define V_IMMEDIATE	0x01020304U	/* immediate data of the request */
 
 /*
  * struct target - memory that the peer may write to
@@ -144,7 +145,7 @@ static int v_peer_at(const char *host, int port, const struct v_request *req, in
 	struct ibv_sge sge = { .addr = (uintptr_t)mem, .length = req->len };
 	struct ibv_send_wr wr = {
 		.sg_list = &sge, .num_sge = !!req->len, .opcode = req->opcode,
-		.imm_data = htonl(1),
+		.imm_data = htonl(V_IMMEDIATE),
 	};
 	struct target target;
 	struct rdma_cm_id *id = v_id(host, port);

@@ -81,6 +81,7 @@ static void attr_default(const struct udat_ia *ia, DAT_EP_ATTR *attr)
 }
 
 #define INLINE_NAME	"max_inline"
+#define IMMEDIATE_NAME	"immediate_data"
 
 /* Returns 0 if @text is a decimal number without a sign, else -1. */
 static int to_number(const char *text, uint32_t *number)
@@ -101,43 +102,60 @@ static int to_number(const char *text, uint32_t *number)
 }
 
 /* Get the named attributes.  Returns 0, or -1 if one is unknown or has a malformed value. */
-static int parse_named(const DAT_EP_ATTR *attr, uint32_t *max_inline)
+static int parse_named(const DAT_EP_ATTR *attr, struct udat_ep_want *want)
 {
 	const DAT_NAMED_ATTR *named = attr->ep_provider_specific;
+	uint32_t *number;
 	DAT_COUNT i;
 
-	*max_inline = 0;
+	memset(want, 0, sizeof(*want));
 	if (attr->ep_provider_specific_count < 0 || (attr->ep_provider_specific_count && !named))
 		return -1;
 	for (i = 0; i < attr->ep_provider_specific_count; i++) {
-		if (!named[i].name || strcmp(named[i].name, INLINE_NAME) ||
-		    to_number(named[i].value, max_inline))
+		if (!named[i].name)
+			return -1;
+		if (!strcmp(named[i].name, INLINE_NAME))
+			number = &want->max_inline;
+		else if (!strcmp(named[i].name, IMMEDIATE_NAME))
+			number = &want->immediate;
+		else
+			return -1;
+		if (to_number(named[i].value, number))
 			return -1;
 	}
-	return 0;
+	return want->immediate > 1 ? -1 : 0;
 }
 
 /*
- * Returns the number of bytes of inline data for which @attr asks.  Returns 0 if the driver does
- * not know inline data.  udat_ep_attr_bad() has accepted @attr.
+ * Returns what @attr asks for.  There are no inline data if the driver does not know them.
+ * udat_ep_attr_bad() and udat_ep_attr_unsupported() have accepted @attr.
  */
-uint32_t udat_ep_attr_inline(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
+struct udat_ep_want udat_ep_attr_want(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 {
-	uint32_t max_inline;
+	struct udat_ep_want want;
 
-	parse_named(attr, &max_inline);
-	return ia->file.features & DAT_FEATURE_INLINE ? max_inline : 0;
+	parse_named(attr, &want);
+	if (!(ia->file.features & DAT_FEATURE_INLINE))
+		want.max_inline = 0;
+	return want;
 }
 
-/* Add the named attribute of @ep to @attr, if @ep has inline data. */
+/* Add the named attributes of @ep to @attr, except those that are 0. */
 void udat_ep_name_attr(struct udat_ep *ep, DAT_EP_ATTR *attr)
 {
-	if (!ep->max_inline)
+	DAT_COUNT n = 0;
+
+	memset(ep->named, 0, sizeof(ep->named));
+	if (ep->want.max_inline) {
+		snprintf(ep->number, sizeof(ep->number), "%" PRIu32, ep->want.max_inline);
+		ep->named[n++] = (DAT_NAMED_ATTR) { .name = INLINE_NAME, .value = ep->number };
+	}
+	if (ep->want.immediate)
+		ep->named[n++] = (DAT_NAMED_ATTR) { .name = IMMEDIATE_NAME, .value = "1" };
+	if (!n)
 		return;
-	snprintf(ep->number, sizeof(ep->number), "%" PRIu32, ep->max_inline);
-	ep->named = (DAT_NAMED_ATTR) { .name = INLINE_NAME, .value = ep->number };
-	attr->ep_provider_specific_count = 1;
-	attr->ep_provider_specific = &ep->named;
+	attr->ep_provider_specific_count = n;
+	attr->ep_provider_specific = ep->named;
 }
 
 static int over(DAT_COUNT value, uint32_t limit)
@@ -156,7 +174,7 @@ int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 	 * it.
 	 */
 	DAT_COMPLETION_FLAGS request = recv | DAT_COMPLETION_SUPPRESS_FLAG;
-	uint32_t max_inline;
+	struct udat_ep_want want;
 
 	return attr->service_type != DAT_SERVICE_TYPE_RC ||
 	       attr->max_message_size > info->max_message_size ||
@@ -171,12 +189,20 @@ int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 	       over(attr->max_rdma_read_out, info->max_rdma_read_out) ||
 	       over(attr->max_rdma_read_iov, info->max_iov_read) ||
 	       over(attr->max_rdma_write_iov, info->max_iov) ||
-	       attr->ep_transport_specific_count || parse_named(attr, &max_inline);
+	       attr->ep_transport_specific_count || parse_named(attr, &want);
 }
 
-/* Returns whether the attributes ask for a feature that the provider does not support. */
-int udat_ep_attr_unsupported(const DAT_EP_ATTR *attr)
+/*
+ * Returns whether the attributes ask for a feature that the provider, the driver or the adapter
+ * does not support.
+ */
+int udat_ep_attr_unsupported(const struct udat_ia *ia, const DAT_EP_ATTR *attr)
 {
+	struct udat_ep_want want;
+
+	parse_named(attr, &want);
+	if (want.immediate && !(ia->info.sqe_flags & DAT_SQE_IMM))
+		return 1;
 	/* A program that does not use the soft high watermark leaves srq_soft_hw 0. */
 	return attr->qos != DAT_QOS_BEST_EFFORT ||
 	       (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT);
@@ -276,7 +302,8 @@ DAT_RETURN udat_ep_make(struct udat_ep *ep)
 		.max_request_iov = attr->max_request_iov,
 		.read_in = attr->max_rdma_read_in, .read_out = attr->max_rdma_read_out,
 		.recv_flags = udat_ep_recv_flags(attr),
-		.user_data = (uintptr_t)ep, .max_inline = ep->max_inline,
+		.user_data = (uintptr_t)ep, .max_inline = ep->want.max_inline,
+		.flags = ep->want.immediate ? DAT_EP_FLAG_IMMEDIATE : 0,
 	};
 	struct dat_free undo = { .size = sizeof(undo), .type = DAT_OBJ_EP };
 	int ret;
@@ -291,7 +318,7 @@ DAT_RETURN udat_ep_make(struct udat_ep *ep)
 		du_file_ioctl(&ep->obj.ia->file, DAT_IOC_FREE, &undo);
 		return dat_err_from_errno(-ret);
 	}
-	ep->max_inline = arg.max_inline;
+	ep->want.max_inline = arg.max_inline;
 	ep->obj.id = arg.id;
 	return DAT_SUCCESS;
 }
@@ -396,7 +423,7 @@ static DAT_RETURN ep_create(struct udat_ia *ia, const struct udat_ep *proto,
 	ep->connect_evd = proto->connect_evd;
 	ep->srq = proto->srq;
 	ep->attr = proto->attr;
-	ep->max_inline = proto->max_inline;
+	ep->want = proto->want;
 	pthread_mutex_lock(&ia->feed_lock);
 	unfit = udat_ep_feed(ep);
 	pthread_mutex_unlock(&ia->feed_lock);
@@ -460,7 +487,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_h
 		return rc;
 	if (attr && udat_ep_attr_bad(ia, attr))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
-	if (attr && udat_ep_attr_unsupported(attr))
+	if (attr && udat_ep_attr_unsupported(ia, attr))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!ep_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
@@ -468,7 +495,7 @@ UDAT_EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_h
 		proto.attr = *attr;
 	else
 		attr_default(ia, &proto.attr);
-	proto.max_inline = udat_ep_attr_inline(ia, &proto.attr);
+	proto.want = udat_ep_attr_want(ia, &proto.attr);
 	udat_ep_attr_complete(ia, &proto.attr);
 	return ep_create(ia, &proto, ep_handle);
 }
@@ -507,11 +534,11 @@ UDAT_EXPORT DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HA
 	proto.attr.max_recv_iov = proto.srq->attr.max_recv_iov;
 	if (udat_ep_attr_bad(ia, &proto.attr))
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
-	if (udat_ep_attr_unsupported(attr))
+	if (udat_ep_attr_unsupported(ia, attr))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!ep_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
-	proto.max_inline = udat_ep_attr_inline(ia, &proto.attr);
+	proto.want = udat_ep_attr_want(ia, &proto.attr);
 	udat_ep_attr_complete(ia, &proto.attr);
 	return ep_create(ia, &proto, ep_handle);
 }

@@ -95,9 +95,9 @@ static DAT_RETURN next_check(const struct udat_ep *ep, struct udat_ep *next,
 		return rc;
 	if (udat_ep_attr_bad(ia, &next->attr))
 		return IP(3);
-	if (udat_ep_attr_unsupported(&next->attr))
+	if (udat_ep_attr_unsupported(ia, &next->attr))
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	next->max_inline = udat_ep_attr_inline(ia, &next->attr);
+	next->want = udat_ep_attr_want(ia, &next->attr);
 	/*
 	 * This call also lowers the maximum numbers of segments in RDMA operations to
 	 * max_request_iov, because an entry of the new ring has room only for that many segments.
@@ -118,7 +118,8 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 		.max_request = attr->max_request_dtos, .max_recv_iov = attr->max_recv_iov,
 		.max_request_iov = attr->max_request_iov, .read_in = attr->max_rdma_read_in,
 		.read_out = attr->max_rdma_read_out,
-		.recv_flags = udat_ep_recv_flags(attr), .max_inline = next->max_inline,
+		.recv_flags = udat_ep_recv_flags(attr), .max_inline = next->want.max_inline,
+		.flags = next->want.immediate ? DAT_EP_FLAG_IMMEDIATE : 0,
 	};
 	struct udat_ring_change c = {
 		.ia = ep->obj.ia, .cmd = DAT_IOC_EP_MODIFY, .arg = &arg, .step = &arg.step,
@@ -137,7 +138,7 @@ static DAT_RETURN ep_remake(struct udat_ep *ep, struct udat_ep *next)
 		.rq_offset = arg.rq_offset, .rq_shift = arg.rq_shift,
 		.max_request = arg.max_request, .max_recv = arg.max_recv,
 	};
-	next->max_inline = arg.max_inline;
+	next->want.max_inline = arg.max_inline;
 	udat_ep_use_ring(ep, next, &r);
 	return DAT_SUCCESS;
 }
@@ -159,7 +160,7 @@ static void ep_become(struct udat_ep *ep, const struct udat_ep *next)
 	if (evd)
 		du_unlock(&evd->lock);
 	ep->attr = next->attr;
-	ep->max_inline = next->max_inline;
+	ep->want = next->want;
 }
 
 /* Note the EVDs that @ep no longer uses: events of @ep may still be queued in those EVDs. */
@@ -249,6 +250,12 @@ UDAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK 
 	 */
 	if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS && udat_ep_recvs(ep))
 		return DAT_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
+	/* Without the pointer, the count may not exceed that of the present attributes. */
+	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR &&
+	    !(mask & DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR) &&
+	    param->ep_attr.ep_provider_specific_count >
+		    !!ep->want.max_inline + !!ep->want.immediate)
+		return IP(3);
 	next = *ep;
 	/* @param may have the attribute of a query, which the program has changed in @ep. */
 	udat_ep_name_attr(&next, &next.attr);

@@ -25,6 +25,23 @@
  * The functions to_*() convert an event of the driver to an event of DAT, one per kind of stream.
  */
 
+/* Convert the event of a receive with immediate data. */
+static void __attribute__((noinline)) to_immed(const struct dat_eqe *eqe, DAT_EVENT *event)
+{
+	const DAT_LINUX_IMMED_EVENT_DATA data = {
+		.ep_handle = (DAT_EP_HANDLE)(uintptr_t)eqe->owner,
+		.user_cookie.as_64 = eqe->cookie, .status = DAT_DTO_SUCCESS,
+		.transfered_length = eqe->len, .immed_data = eqe->imm,
+	};
+
+	event->event_number = eqe->flags & DAT_EQE_WRITE ? DAT_LINUX_RDMA_WRITE_IMMED_EVENT :
+							   DAT_LINUX_RECV_IMMED_EVENT;
+	memcpy(&event->event_data, &data, sizeof(data));
+}
+
+_Static_assert(sizeof(DAT_LINUX_IMMED_EVENT_DATA) <= sizeof(DAT_EVENT_DATA),
+	       "the data fit into an event of DAT 1.2");
+
 static void to_dto(const struct dat_eqe *eqe, DAT_EVENT *event)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *data = &event->event_data.dto_completion_event_data;
@@ -37,6 +54,8 @@ static void to_dto(const struct dat_eqe *eqe, DAT_EVENT *event)
 	/* A buffer of an SRQ counts as outstanding until its completion is dequeued. */
 	if (eqe->flags & DAT_EQE_SRQ)
 		__atomic_fetch_add(&ep->srq->reaped, 1, __ATOMIC_RELAXED);
+	if (__builtin_expect(eqe->flags & DAT_EQE_IMM, 0))
+		to_immed(eqe, event);
 }
 
 static void to_cr(struct udat_evd *evd, const struct dat_eqe *eqe, DAT_EVENT *event)

@@ -281,14 +281,24 @@ struct udat_srq {
 };
 
 /*
+ * struct udat_ep_want - named attributes of an EP
+ * @max_inline: requests with data up to this number of bytes are posted with inline data
+ * @immediate: flag: the EP sends and receives immediate data
+ */
+struct udat_ep_want {
+	uint32_t		max_inline;
+	uint32_t		immediate;
+};
+
+/*
  * struct udat_ep - endpoint
  * @obj: common head; @obj.id is 0 while an EP that the library made for a request has no zone
  * @pz: protection zone, or NULL
  * @recv_evd, @request_evd, @connect_evd: EVDs of the EP, or NULL
  * @srq: shared receive queue, or NULL; constant
  * @attr: attributes that the driver granted, without named attributes
- * @max_inline: requests with data up to this number of bytes are posted with inline data; changes
- *	only while the EP is unconnected
+ * @want: what the named attributes ask for, and the driver grants; changes only while the EP is
+ *	unconnected
  * @stage: state that only the library knows: RESERVED, PASSIVE_CONNECTION_PENDING or
  *	TENTATIVE_CONNECTION_PENDING; 0 if the driver's state is valid
  * @submit: mapped struct dat_submit, SQEs and RQEs; dat_ep_modify() changes @submit and all fields
@@ -296,8 +306,8 @@ struct udat_srq {
  * @status: mapped struct dat_status
  * @sq, @rq: send queue and receive queue; @rq is unused if the EP has an SRQ
  * @pd: private data of the peer, copied when the connection event is dequeued
- * @local, @remote, @named, @number: addresses, and the named attribute and its value, to which
- *	dat_ep_query() returns pointers
+ * @local, @remote, @named, @number: addresses, and the named attributes and the value of the first,
+ *	to which dat_ep_query() returns pointers
  * @target, @target_len, @target_qual: target of the last connect, for dat_ep_dup_connect()
  */
 struct udat_ep {
@@ -308,7 +318,7 @@ struct udat_ep {
 	struct udat_evd		*connect_evd;
 	struct udat_srq		*srq;
 	DAT_EP_ATTR		attr;
-	uint32_t		max_inline;
+	struct udat_ep_want	want;
 	DAT_EP_STATE		stage;
 	struct udat_span	submit;
 	struct udat_span	status;
@@ -317,7 +327,7 @@ struct udat_ep {
 	uint8_t			pd[DAT_MAX_PRIVATE_DATA];
 	uint8_t			local[DAT_ADDR_SIZE];
 	uint8_t			remote[DAT_ADDR_SIZE];
-	DAT_NAMED_ATTR		named;
+	DAT_NAMED_ATTR		named[2];
 	char			number[12];
 	uint8_t			target[DAT_ADDR_SIZE];
 	uint32_t		target_len;
@@ -540,11 +550,11 @@ DAT_RETURN udat_ep_make(struct udat_ep *ep);
 void udat_ep_use_ring(struct udat_ep *ep, struct udat_ep *next, struct udat_ep_ring *r);
 DAT_RETURN udat_ep_check_evds(const struct udat_ia *ia, const struct udat_ep *ep);
 uint32_t udat_ep_recv_flags(const DAT_EP_ATTR *attr);
-uint32_t udat_ep_attr_inline(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
+struct udat_ep_want udat_ep_attr_want(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
 void udat_ep_name_attr(struct udat_ep *ep, DAT_EP_ATTR *attr);
 int udat_ep_attr_bad(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
 void udat_ep_attr_complete(const struct udat_ia *ia, DAT_EP_ATTR *attr);
-int udat_ep_attr_unsupported(const DAT_EP_ATTR *attr);
+int udat_ep_attr_unsupported(const struct udat_ia *ia, const DAT_EP_ATTR *attr);
 int udat_ep_feed(const struct udat_ep *ep);
 void udat_ep_unfeed(const struct udat_ep *ep);
 DAT_COUNT udat_ep_recvs(const struct udat_ep *ep);

@@ -106,6 +106,7 @@ static void trim_sge(struct dat_sge *sge, DAT_COUNT n, uint64_t bytes)
  * @flags: completion flags
  * @remote: memory of the peer, or NULL for a send
  * @length: number of bytes to transfer
+ * @immed: immediate data, or NULL
  */
 struct request {
 	uint8_t			op;
@@ -115,6 +116,7 @@ struct request {
 	DAT_COMPLETION_FLAGS	flags;
 	const DAT_RMR_TRIPLET	*remote;
 	uint64_t		length;
+	const DAT_UINT32	*immed;
 };
 
 /*
@@ -124,7 +126,7 @@ struct request {
  */
 static int goes_inline(const struct udat_ep *ep, const struct request *r)
 {
-	return r->length <= ep->max_inline && r->length && r->op != DAT_OP_RDMA_READ &&
+	return r->length <= ep->want.max_inline && r->length && r->op != DAT_OP_RDMA_READ &&
 	       !(r->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG);
 }
 
@@ -160,6 +162,10 @@ static void request_write(struct udat_ep *ep, const struct request *r, const cha
 		.opcode = r->op, .num_sge = (uint8_t)r->n, .cookie = r->cookie,
 		.flags = (uint16_t)(r->flags & ~DAT_LINUX_COMPLETION_MORE_FLAG),
 	};
+	if (r->immed) {
+		sqe->flags |= DAT_SQE_IMM;
+		sqe->imm = *r->immed;
+	}
 	if (r->remote) {
 		sqe->rkey = r->remote->rmr_context;
 		sqe->raddr = r->remote->target_address;
@@ -217,6 +223,21 @@ static int flags_bad(const struct udat_ep *ep, DAT_COMPLETION_FLAGS flags,
 			 DAT_COMPLETION_BARRIER_FENCE_FLAG | DAT_LINUX_COMPLETION_MORE_FLAG)
 #define SEND_FLAGS	(RDMA_FLAGS | DAT_COMPLETION_SOLICITED_WAIT_FLAG)
 
+/* Post a send.  @bad_flags: code for flags that are not allowed. */
+static DAT_RETURN send_post(struct udat_ep *ep, struct request *r, DAT_RETURN bad_flags)
+{
+	DAT_RETURN rc;
+
+	if (r->n < 0 || r->n > ep->attr.max_request_iov)
+		return IP(2);
+	if (flags_bad(ep, r->flags, SEND_FLAGS))
+		return bad_flags;
+	rc = udat_check_iov(ep->obj.ia, ep->pz, r->n, r->iov, 0, &r->length);
+	if (rc == DAT_SUCCESS && r->length > ep->attr.max_message_size)
+		rc = DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	return rc == DAT_SUCCESS ? request_post(ep, r) : rc;
+}
+
 UDAT_EXPORT DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 					DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 					DAT_COMPLETION_FLAGS flags)
@@ -226,24 +247,38 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_s
 		.op = DAT_OP_SEND, .n = num_segments, .iov = local_iov,
 		.cookie = user_cookie.as_64, .flags = flags,
 	};
-	DAT_RETURN rc;
 
 	UDAT_FORWARD(ep_handle, ep_post_send, num_segments, local_iov, user_cookie, flags);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	if (num_segments < 0 || num_segments > ep->attr.max_request_iov)
-		return IP(2);
-	if (flags_bad(ep, flags, SEND_FLAGS))
-		return IP(5);
-	rc = udat_check_iov(ep->obj.ia, ep->pz, num_segments, local_iov, 0, &r.length);
-	if (rc == DAT_SUCCESS && r.length > ep->attr.max_message_size)
-		rc = DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	return rc == DAT_SUCCESS ? request_post(ep, &r) : rc;
+	return send_post(ep, &r, IP(5));
+}
+
+UDAT_EXPORT DAT_RETURN dat_linux_ep_post_send_immed(DAT_EP_HANDLE ep_handle,
+						    DAT_COUNT num_segments,
+						    DAT_LMR_TRIPLET *local_iov,
+						    DAT_DTO_COOKIE user_cookie,
+						    DAT_UINT32 immed_data,
+						    DAT_COMPLETION_FLAGS flags)
+{
+	struct udat_ep *ep = udat_ep(ep_handle);
+	struct request r = {
+		.op = DAT_OP_SEND, .n = num_segments, .iov = local_iov,
+		.cookie = user_cookie.as_64, .flags = flags, .immed = &immed_data,
+	};
+
+	if (!ep)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (!ep->want.immediate)
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return send_post(ep, &r, IP(6));
 }
 
 static DAT_RETURN rdma_post(struct udat_ep *ep, struct request *r, DAT_COUNT max_iov,
 			    DAT_MEM_PRIV_FLAGS need)
 {
+	/* A write with immediate data completes a receive of the peer, as a send does. */
+	DAT_COMPLETION_FLAGS allowed = r->immed ? SEND_FLAGS : RDMA_FLAGS;
 	uint64_t local;
 	DAT_RETURN rc;
 
@@ -251,8 +286,8 @@ static DAT_RETURN rdma_post(struct udat_ep *ep, struct request *r, DAT_COUNT max
 		return IP(2);
 	if (!r->remote)
 		return IP(5);
-	if (flags_bad(ep, r->flags, RDMA_FLAGS))
-		return IP(6);
+	if (flags_bad(ep, r->flags, allowed))
+		return r->immed ? IP(7) : IP(6);
 	rc = udat_check_iov(ep->obj.ia, ep->pz, r->n, r->iov, need, &local);
 	if (rc != DAT_SUCCESS)
 		return rc;
@@ -299,6 +334,28 @@ UDAT_EXPORT DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT
 		     remote_buffer, flags);
 	if (!ep)
 		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	return rdma_post(ep, &r, ep->attr.max_rdma_write_iov, 0);
+}
+
+UDAT_EXPORT DAT_RETURN dat_linux_ep_post_rdma_write_immed(DAT_EP_HANDLE ep_handle,
+							  DAT_COUNT num_segments,
+							  DAT_LMR_TRIPLET *local_iov,
+							  DAT_DTO_COOKIE user_cookie,
+							  const DAT_RMR_TRIPLET *remote_buffer,
+							  DAT_UINT32 immed_data,
+							  DAT_COMPLETION_FLAGS flags)
+{
+	struct udat_ep *ep = udat_ep(ep_handle);
+	struct request r = {
+		.op = DAT_OP_RDMA_WRITE, .n = num_segments, .iov = local_iov,
+		.cookie = user_cookie.as_64, .flags = flags, .remote = remote_buffer,
+		.immed = &immed_data,
+	};
+
+	if (!ep)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (!ep->want.immediate)
+		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	return rdma_post(ep, &r, ep->attr.max_rdma_write_iov, 0);
 }
 
