@@ -1017,6 +1017,30 @@ DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_COMPLETION_FLAGS completion_flags);
 
 /**
+ * kdat_linux_ep_post_send_immed() - send a message with immediate data
+ * @ep_handle: as for dat_ep_post_send(); with the named attribute "immediate_data"
+ * @num_segments: as for dat_ep_post_send()
+ * @local_iov: as for dat_ep_post_send()
+ * @user_cookie: as for dat_ep_post_send()
+ * @immed_data: number that the peer gets in its own byte order; a peer that uses verbs gets it in
+ *	network byte order
+ * @completion_flags: as for dat_ep_post_send()
+ *
+ * The receive at the peer completes with operation DAT_LINUX_DTO_RECEIVE_IMMED and the immediate
+ * data in immed_data.  If the EP of the peer does not have the attribute, the receive fails and the
+ * connection breaks.  Not in DAT 2.0.
+ *
+ * Context: BH.
+ * Return: as dat_ep_post_send(), but
+ * DAT_INVALID_PARAMETER: unknown flags (DAT_INVALID_ARG6);
+ * DAT_MODEL_NOT_SUPPORTED: the EP does not have the named attribute.
+ */
+DAT_RETURN kdat_linux_ep_post_send_immed(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					 DAT_UINT32 immed_data,
+					 DAT_COMPLETION_FLAGS completion_flags);
+
+/**
  * kdat_ep_post_send_with_invalidate() - send a message that invalidates a key of the peer
  * @ep_handle: as for dat_ep_post_send()
  * @num_segments: as for dat_ep_post_send()
@@ -1126,6 +1150,32 @@ DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				   const DAT_RMR_TRIPLET *remote_buffer,
 				   DAT_COMPLETION_FLAGS completion_flags);
+
+/**
+ * kdat_linux_ep_post_rdma_write_immed() - write memory of the peer, and complete a receive there
+ * @ep_handle: as for dat_ep_post_rdma_write(); with the named attribute "immediate_data"
+ * @num_segments: as for dat_ep_post_rdma_write()
+ * @local_iov: as for dat_ep_post_rdma_write()
+ * @user_cookie: as for dat_ep_post_rdma_write()
+ * @remote_buffer: as for dat_ep_post_rdma_write()
+ * @immed_data: as for dat_linux_ep_post_send_immed()
+ * @completion_flags: as for dat_ep_post_send()
+ *
+ * The write consumes a receive of the peer and leaves the memory of the receive unchanged.  The
+ * receive completes after the write, with operation DAT_LINUX_DTO_RDMA_WRITE_IMMED, the length of
+ * the write and the immediate data; see dat_linux_ep_post_send_immed().  Not in DAT 2.0.
+ *
+ * Context: BH.
+ * Return: as dat_ep_post_rdma_write(), but
+ * DAT_INVALID_PARAMETER: unknown flags (DAT_INVALID_ARG7);
+ * DAT_MODEL_NOT_SUPPORTED: the EP does not have the named attribute.
+ */
+DAT_RETURN kdat_linux_ep_post_rdma_write_immed(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					       DAT_LMR_TRIPLET *local_iov,
+					       DAT_DTO_COOKIE user_cookie,
+					       const DAT_RMR_TRIPLET *remote_buffer,
+					       DAT_UINT32 immed_data,
+					       DAT_COMPLETION_FLAGS completion_flags);
 
 /**
  * kdat_ep_recv_query() - query the number of buffers that an endpoint holds

@@ -62,6 +62,8 @@
 #define dat_ep_post_rdma_read			kdat_ep_post_rdma_read
 #define dat_ep_post_rdma_read_to_rmr		kdat_ep_post_rdma_read_to_rmr
 #define dat_ep_post_rdma_write			kdat_ep_post_rdma_write
+#define dat_linux_ep_post_send_immed		kdat_linux_ep_post_send_immed
+#define dat_linux_ep_post_rdma_write_immed	kdat_linux_ep_post_rdma_write_immed
 #define dat_ep_recv_query			kdat_ep_recv_query
 #define dat_ep_set_watermark			kdat_ep_set_watermark
 #define dat_srq_create				kdat_srq_create

@@ -899,8 +899,9 @@ typedef struct kdat_comm {
  * @max_rdma_write_iov: maximum number of segments of an RDMA write; 0: as many as fit
  * @ep_transport_specific_count: 0
  * @ep_transport_specific: ignored
- * @ep_provider_specific_count: 0
- * @ep_provider_specific: ignored
+ * @ep_provider_specific_count: number of entries of @ep_provider_specific
+ * @ep_provider_specific: named attributes.  "immediate_data" is "1" if the EP sends and receives
+ *	immediate data, which is not supported over iWARP; "0" is the same as no attribute
  */
 typedef struct kdat_ep_attr {
 	DAT_SERVICE_TYPE	service_type;
@@ -1170,6 +1171,12 @@ typedef enum kdat_dtos {
 	DAT_DTO_BIND_MW			= 5,
 	DAT_DTO_LMR_FMR			= 6,
 	DAT_DTO_LMR_INVALIDATE		= 7,
+	/*
+	 * Receives that carry immediate data, of an RDMA write and of a send.  The numbers are
+	 * those of DAT_IB_DTO_RECV_IMMED and DAT_IB_DTO_RECV_MSG_IMMED in DAT 2.0.
+	 */
+	DAT_LINUX_DTO_RDMA_WRITE_IMMED	= 9,
+	DAT_LINUX_DTO_RECEIVE_IMMED	= 12,
 } DAT_DTOS;
 
 /**
@@ -1180,6 +1187,8 @@ typedef enum kdat_dtos {
  * @transfered_length: number of bytes; defined only if @status is DAT_DTO_SUCCESS
  * @operation: kind of the operation
  * @rmr_context: key that the peer has invalidated; only for RECEIVE_WITH_INVALIDATE
+ * @immed_data: immediate data; only for DAT_LINUX_DTO_RECEIVE_IMMED and
+ *	DAT_LINUX_DTO_RDMA_WRITE_IMMED
  */
 typedef struct kdat_dto_completion_event_data {
 	DAT_EP_HANDLE			ep_handle;
@@ -1187,7 +1196,10 @@ typedef struct kdat_dto_completion_event_data {
 	DAT_DTO_COMPLETION_STATUS	status;
 	DAT_SEG_LENGTH			transfered_length;
 	DAT_DTOS			operation;
-	DAT_RMR_CONTEXT			rmr_context;
+	union {
+		DAT_RMR_CONTEXT		rmr_context;
+		DAT_UINT32		immed_data;
+	};
 } DAT_DTO_COMPLETION_EVENT_DATA;
 
 typedef struct kdat_rmr_bind_completion_event_data {

@@ -33,6 +33,31 @@ void kdat_attr_default(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	};
 }
 
+#define IMMED_NAME	"immediate_data"
+
+/* The named attribute of an EP that has immediate data, as kdat_ep_query() returns it. */
+static DAT_NAMED_ATTR attr_immed = { IMMED_NAME, "1" };
+
+/*
+ * Returns 1 if the named attributes ask for immediate data, 0 if they do not, or -EINVAL if one is
+ * unknown or has an unknown value.
+ */
+static int attr_immediate(const DAT_EP_ATTR *attr)
+{
+	const DAT_NAMED_ATTR *named = attr->ep_provider_specific;
+	int i, asks = 0;
+
+	if (attr->ep_provider_specific_count < 0 || (attr->ep_provider_specific_count && !named))
+		return -EINVAL;
+	for (i = 0; i < attr->ep_provider_specific_count; i++) {
+		if (!named[i].name || strcmp(named[i].name, IMMED_NAME) || !named[i].value ||
+		    (strcmp(named[i].value, "0") && strcmp(named[i].value, "1")))
+			return -EINVAL;
+		asks = named[i].value[0] == '1';
+	}
+	return asks;
+}
+
 /* Converts attributes for the core.  @srq: true if the EP has an SRQ instead of a receive queue. */
 struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq)
 {
@@ -47,6 +72,7 @@ struct dat_ep_attr kdat_attr_convert(const DAT_EP_ATTR *attr, bool srq)
 		.read_out		= attr->max_rdma_read_out,
 		.recv_flags		= attr->recv_completion_flags & flags,
 		.request_flags		= attr->request_completion_flags & flags,
+		.flags			= attr_immediate(attr) > 0 ? DAT_EP_FLAG_IMMEDIATE : 0,
 	};
 }
 
@@ -79,9 +105,11 @@ DAT_RETURN kdat_attr_check(const struct dat_ia *ia, const DAT_EP_ATTR *attr, DAT
 
 	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
 	    attr->recv_completion_flags & ~recv || attr->request_completion_flags & ~request ||
-	    attr->ep_transport_specific_count || attr->ep_provider_specific_count ||
+	    attr->ep_transport_specific_count || attr_immediate(attr) < 0 ||
 	    attr_sizes_bad(ia, attr))
 		return bad;
+	if (attr_immediate(attr) && ia->iwarp)
+		return KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	/* A consumer that does not know the member srq_soft_hw leaves the member 0. */
 	if (attr->qos != DAT_QOS_BEST_EFFORT ||
 	    (attr->srq_soft_hw && attr->srq_soft_hw != DAT_HW_DEFAULT))
@@ -107,7 +135,9 @@ void kdat_attr_complete(const struct dat_ia *ia, DAT_EP_ATTR *attr)
 	attr->max_rdma_read_iov = min(attr->max_rdma_read_iov, attr->max_request_iov);
 	attr->max_rdma_write_iov = min(attr->max_rdma_write_iov, attr->max_request_iov);
 	attr->ep_transport_specific = NULL;
-	attr->ep_provider_specific = NULL;
+	/* The consumer's array may go away. */
+	attr->ep_provider_specific_count = attr_immediate(attr) > 0;
+	attr->ep_provider_specific = attr->ep_provider_specific_count ? &attr_immed : NULL;
 }
 
 /* Entry for an attribute that dat_ep_modify() can change.  Each of these attributes has 4 bytes. */
@@ -148,6 +178,8 @@ void kdat_attr_take(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK 
 		if (mask & ep_attrs[i].bit)
 			memcpy((void *)to + at, (const void *)from + at, sizeof(u32));
 	}
+	if (mask & DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
+		to->ep_provider_specific = from->ep_provider_specific;
 }
 
 /* Returns true for the only supported kind of connection: a stream over IPv4 or IPv6. */

@@ -468,6 +468,11 @@ static DAT_RETURN kep_modify(struct dat_ep *ep, DAT_EP_PARAM_MASK mask,
 	/* A tentative EP may have no zone yet, but a consumer cannot take the zone away. */
 	if (mask & DAT_EP_FIELD_PZ_HANDLE && h.pz == DAT_HANDLE_NULL)
 		return KDAT_BAD(PZ);
+	/* Without the pointer, the count may not exceed that of the present array. */
+	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR &&
+	    !(mask & DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR) &&
+	    param->ep_attr.ep_provider_specific_count > attr.ep_provider_specific_count)
+		return KDAT_ARG(3);
 	kdat_attr_take(&attr, &param->ep_attr, mask);
 	rc = kdat_attr_check(ep->obj.ia, &attr, KDAT_ARG(3));
 	return rc == DAT_SUCCESS ? modify_commit(ep, &h, &attr) : rc;

@@ -327,9 +327,15 @@ static __always_inline void kdat_event_dto(const struct dat_eqe *eqe,
 	dto->user_cookie.as_64 = eqe->cookie;
 	dto->transfered_length = eqe->len;
 	dto->operation = kdat_dto_ops[op];
-	/* eqe->imm is the key that the sender of a received message has invalidated, else 0. */
+	/*
+	 * eqe->imm is the immediate data of a received message, the key that it has invalidated, or
+	 * 0.
+	 */
 	dto->rmr_context = eqe->imm;
-	if (unlikely(dto->rmr_context))
+	if (unlikely(eqe->flags & DAT_EQE_IMM))
+		dto->operation = eqe->flags & DAT_EQE_WRITE ? DAT_LINUX_DTO_RDMA_WRITE_IMMED :
+							      DAT_LINUX_DTO_RECEIVE_IMMED;
+	else if (unlikely(eqe->imm))
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 }
 

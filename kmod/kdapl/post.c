@@ -76,10 +76,23 @@ static __always_inline void fill_segments(struct dat_wr *wr, u32 n, const DAT_LM
 	}
 }
 
-/* Posts a send.  @key: key of the peer's memory, which the message invalidates, or NULL. */
+/* Adds immediate data, if there is any, to the request in ep->wr. */
+static __always_inline void add_immed(struct dat_ep *ep, const DAT_UINT32 *immed)
+{
+	if (!immed)
+		return;
+	ep->wr.with_imm = true;
+	ep->wr.imm = *immed;
+}
+
+/*
+ * Posts a send.  @key: key of the peer's memory, which the message invalidates, or NULL; @immed:
+ * immediate data, or NULL.
+ */
 static __always_inline DAT_RETURN post_send(struct dat_ep *ep, DAT_COUNT num,
 					    const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-					    const DAT_RMR_CONTEXT *key, u32 flags)
+					    const DAT_RMR_CONTEXT *key, const DAT_UINT32 *immed,
+					    u32 flags)
 {
 	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
 
@@ -89,18 +102,20 @@ static __always_inline DAT_RETURN post_send(struct dat_ep *ep, DAT_COUNT num,
 	if (unlikely((u32)num > (u32)attr->max_request_iov))
 		return KDAT_ARG(2);
 	if (unlikely(flags) && kdat_request_flags_bad(ep, flags, SEND_FLAGS))
-		return KDAT_ARG(5);
+		return immed ? KDAT_ARG(6) : KDAT_ARG(5);
 	if (unlikely(num && !iov))
 		return KDAT_ARG(3);
 	kdat_fill_wr(ep, DAT_OP_SEND, cookie.as_64, flags, key ? DAT_KOP_SEND_INVALIDATE : 0,
 		     key ? *key : 0);
+	add_immed(ep, immed);
 	fill_segments(&ep->wr, num, iov);
 	return post_wr(ep, attr->max_message_size);
 }
 
 static __always_inline DAT_RETURN post_rdma(struct dat_ep *ep, u8 op, DAT_COUNT num,
 					    const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-					    const DAT_RMR_TRIPLET *remote, u32 flags)
+					    const DAT_RMR_TRIPLET *remote,
+					    const DAT_UINT32 *immed, u32 flags)
 {
 	const DAT_EP_ATTR *attr = &kdat_ep_of(ep)->attr;
 	bool read = op == DAT_OP_RDMA_READ;
@@ -110,11 +125,13 @@ static __always_inline DAT_RETURN post_rdma(struct dat_ep *ep, u8 op, DAT_COUNT 
 		return KDAT_ARG(2);
 	if (unlikely(!remote))
 		return KDAT_ARG(5);
-	if (unlikely(flags) && kdat_request_flags_bad(ep, flags, RDMA_FLAGS))
-		return KDAT_ARG(6);
+	/* A write with immediate data completes a receive of the peer, as a send does. */
+	if (unlikely(flags) && kdat_request_flags_bad(ep, flags, immed ? SEND_FLAGS : RDMA_FLAGS))
+		return immed ? KDAT_ARG(7) : KDAT_ARG(6);
 	if (unlikely(num && !iov))
 		return KDAT_ARG(3);
 	kdat_fill_wr(ep, op, cookie.as_64, flags, remote->virtual_address, remote->rmr_context);
+	add_immed(ep, immed);
 	fill_segments(&ep->wr, num, iov);
 	limit = remote->segment_length;
 	/* No segments are U64_MAX bytes long, so a read above max_rdma_size fails. */
@@ -147,12 +164,13 @@ static __always_inline DAT_RETURN post_recv(struct dat_ep *ep, DAT_COUNT num,
 
 /*
  * Posts a work request.  @op: compile-time constant, which is DAT_OP_INVALID for a receive,
- * DAT_OP_SEND, or an RDMA operation.  Only RDMA operations use @remote.  Only sends use @key.
+ * DAT_OP_SEND, or an RDMA operation.  Only RDMA operations use @remote.  Only sends use @key.  Only
+ * sends and RDMA writes use @immed.
  */
 static __always_inline DAT_RETURN post(DAT_EP_HANDLE handle, u8 op, DAT_COUNT num,
 				       const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-				       const DAT_RMR_TRIPLET *remote,
-				       const DAT_RMR_CONTEXT *key, u32 flags)
+				       const DAT_RMR_TRIPLET *remote, const DAT_RMR_CONTEXT *key,
+				       const DAT_UINT32 *immed, u32 flags)
 {
 	DAT_RETURN rc = KDAT_BAD(EP);
 	struct dat_obj *obj;
@@ -168,12 +186,14 @@ static __always_inline DAT_RETURN post(DAT_EP_HANDLE handle, u8 op, DAT_COUNT nu
 		spin_lock(&ep->lock);
 		if (unlikely(ep->dead))
 			rc = kdat_dead(obj, rc);
+		else if (immed && !(ep->attr.flags & DAT_EP_FLAG_IMMEDIATE))
+			rc = KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 		else if (op == DAT_OP_INVALID)
 			rc = post_recv(ep, num, iov, cookie, flags);
 		else if (op == DAT_OP_SEND)
-			rc = post_send(ep, num, iov, cookie, key, flags);
+			rc = post_send(ep, num, iov, cookie, key, immed, flags);
 		else
-			rc = post_rdma(ep, op, num, iov, cookie, remote, flags);
+			rc = post_rdma(ep, op, num, iov, cookie, remote, immed, flags);
 		spin_unlock(&ep->lock);
 	}
 	kdat_bh_end(bh);
@@ -185,9 +205,19 @@ DAT_RETURN kdat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_COMPLETION_FLAGS completion_flags)
 {
 	return post(ep_handle, DAT_OP_SEND, num_segments, local_iov, user_cookie, NULL, NULL,
-		    completion_flags);
+		    NULL, completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_send);
+
+DAT_RETURN kdat_linux_ep_post_send_immed(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					 DAT_UINT32 immed_data,
+					 DAT_COMPLETION_FLAGS completion_flags)
+{
+	return post(ep_handle, DAT_OP_SEND, num_segments, local_iov, user_cookie, NULL, NULL,
+		    &immed_data, completion_flags);
+}
+EXPORT_SYMBOL_DAT(kdat_linux_ep_post_send_immed);
 
 DAT_RETURN kdat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 					     DAT_LMR_TRIPLET *local_iov,
@@ -197,7 +227,7 @@ DAT_RETURN kdat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT 
 					     DAT_RMR_CONTEXT rmr_context)
 {
 	return post(ep_handle, DAT_OP_SEND, num_segments, local_iov, user_cookie, NULL,
-		    invalidate_flag == DAT_TRUE ? &rmr_context : NULL, completion_flags);
+		    invalidate_flag == DAT_TRUE ? &rmr_context : NULL, NULL, completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_send_with_invalidate);
 
@@ -207,7 +237,7 @@ DAT_RETURN kdat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 				  DAT_COMPLETION_FLAGS completion_flags)
 {
 	return post(ep_handle, DAT_OP_RDMA_READ, num_segments, local_iov, user_cookie,
-		    remote_buffer, NULL, completion_flags);
+		    remote_buffer, NULL, NULL, completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_read);
 
@@ -217,9 +247,21 @@ DAT_RETURN kdat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 				   DAT_COMPLETION_FLAGS completion_flags)
 {
 	return post(ep_handle, DAT_OP_RDMA_WRITE, num_segments, local_iov, user_cookie,
-		    remote_buffer, NULL, completion_flags);
+		    remote_buffer, NULL, NULL, completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_rdma_write);
+
+DAT_RETURN kdat_linux_ep_post_rdma_write_immed(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					       DAT_LMR_TRIPLET *local_iov,
+					       DAT_DTO_COOKIE user_cookie,
+					       const DAT_RMR_TRIPLET *remote_buffer,
+					       DAT_UINT32 immed_data,
+					       DAT_COMPLETION_FLAGS completion_flags)
+{
+	return post(ep_handle, DAT_OP_RDMA_WRITE, num_segments, local_iov, user_cookie,
+		    remote_buffer, NULL, &immed_data, completion_flags);
+}
+EXPORT_SYMBOL_DAT(kdat_linux_ep_post_rdma_write_immed);
 
 /* Arguments of dat_ep_post_rdma_read_to_rmr(). */
 struct read_to_rmr {
@@ -276,7 +318,7 @@ DAT_RETURN kdat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			     DAT_COMPLETION_FLAGS completion_flags)
 {
 	return post(ep_handle, DAT_OP_INVALID, num_segments, local_iov, user_cookie, NULL, NULL,
-		    completion_flags);
+		    NULL, completion_flags);
 }
 EXPORT_SYMBOL_DAT(kdat_ep_post_recv);
 

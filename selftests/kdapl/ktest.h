@@ -51,7 +51,7 @@ struct ktest_case {
 #define KTEST(fn)	{ #fn, fn }
 
 extern const struct ktest_case ktest_ia[], ktest_evd[], ktest_conn[], ktest_lmr[], ktest_fmr[];
-extern const struct ktest_case ktest_rmr[];
+extern const struct ktest_case ktest_rmr[], ktest_immed[];
 extern const struct ktest_case ktest_early[], ktest_free[], ktest_gone[], ktest_points[];
 extern char *ktest_device;
 

@@ -29,7 +29,7 @@ MODULE_PARM_DESC(ready, "To be read: such a test waits for that now");
 
 static const struct ktest_case *const suites[] = {
 	ktest_ia, ktest_evd, ktest_conn, ktest_early, ktest_lmr, ktest_fmr, ktest_rmr,
-	ktest_free, ktest_points,
+	ktest_immed, ktest_free, ktest_points,
 };
 
 void ktest_fail(struct ktest *t, const char *file, int line, const char *what, u64 got,

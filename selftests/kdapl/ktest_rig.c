@@ -170,7 +170,7 @@ void with_rig(struct ktest *t, void (*fn)(struct ktest *t, struct rig *r))
 	kfree(r);
 }
 
-static bool over_iwarp(struct ktest *t)
+bool rig_over_iwarp(struct ktest *t)
 {
 	DAT_PROVIDER_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
 	bool iwarp;
@@ -187,7 +187,7 @@ static bool over_iwarp(struct ktest *t)
  */
 bool rig_arrives(struct ktest *t, const void *to, const void *from, size_t len)
 {
-	int ms, limit = over_iwarp(t) ? 5000 : 0;
+	int ms, limit = rig_over_iwarp(t) ? 5000 : 0;
 
 	for (ms = 0; ms < limit && memcmp(to, from, len); ms += 20)
 		msleep(20);

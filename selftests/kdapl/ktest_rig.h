@@ -72,6 +72,7 @@ DAT_RETURN rig_reg_va(struct ktest *t, struct rig *r, void *va, u64 length, u32 
 void rig_fill(u8 *va, size_t length, u8 seed);
 int rig_reads(struct rig *r, u64 addr, u64 length, DAT_RMR_CONTEXT key);
 int rig_writes(struct rig *r, u64 addr, u64 length, DAT_RMR_CONTEXT key);
+bool rig_over_iwarp(struct ktest *t);
 bool rig_arrives(struct ktest *t, const void *to, const void *from, size_t len);
 void rig_traffic(struct ktest *t, struct rig *r, struct rig_mem *m);
 void with_rig(struct ktest *t, void (*fn)(struct ktest *t, struct rig *r));
