@@ -7,10 +7,13 @@
  *
  *   sender      posts MSGS requests to its ring, and kicks if the ring asks for a kick; or
  *               (-DKERNEL) each post runs the pump, and a tasklet carries out
- *   receiver    posts RECVS receives; (-DPOLLS=n) polls n times, then sleeps
+ *   receiver    posts RECVS receives to its ring, and kicks if the ring asks for a kick; or
+ *               (-DKERNEL) each post runs the pump; (-DPOLLS=n) polls n times, then sleeps
  *   tasklet, worker
  *
- * The ring of the sender is the matter of ring.pml and is simple here.
+ * The ring of the sender is the matter of ring.pml and is simple here.  So is that of the receiver,
+ * except that its pump asks for a kick only while a message waits.  (B), (D) and (E) of
+ * <rdma/dat_ring.h> are written as (ring B), (ring D) and (ring E).  The device always has room.
  *
  * -DPARTS=n: slices of a message.  -DSRQ: two lanes use one SRQ, and a sender has each; no worker.
  * -DCLOSE: a teardown closes the lane (with SRQ: lane 1).  -DTIMER: polling ends at any time.
@@ -39,10 +42,12 @@
 /* Memory locations. */
 #define WANT	0
 #define TAIL	(WANT + LANES)
-#define RTAIL	(TAIL + LANES)
-#define NREL	(RTAIL + 1)
+#define RTAIL	(TAIL + LANES)		/* tail of the queue of receives in the driver */
+#define POSTED	(RTAIL + 1)		/* tail of the ring of the receiver */
+#define NREL	(POSTED + 1)
 #define ROUND	NREL
-#define NLOC	(ROUND + 1)
+#define ASKS	(ROUND + 1)		/* NEED_KICK of that ring */
+#define NLOC	(ASKS + 1)
 #ifndef HIST
 #define HIST	14
 #endif
@@ -55,7 +60,7 @@
 #define SENDER	0		/* + lane */
 #endif
 
-#define READS(t, l)	1
+#define READS(t, l)	((l) != ASKS || (t) == RECEIVER)
 
 /* Locks. */
 #define EPR	0
@@ -99,8 +104,10 @@ bool need_kick[LANES];
 /* The queue of each sender, from its oldest request on; lane->lock. */
 byte fhead[LANES], parts[LANES];
 byte ftail[LANES];		/* copy of TAIL; ep->lock */
-byte rhead, rtail;		/* RTAIL: copy under ep->lock of the receiver */
-bool hungry;			/* ep->lock of the receiver */
+byte rhead;			/* queue of receives; lane->lock */
+/* ep->lock of the receiver; the pump has taken @rtail receives from the ring. */
+byte rtail;
+bool hungry, armed;
 bool closed[LANES];		/* lane->lock */
 bool sched[LANES], work[LANES];	/* tasklet and work item */
 /* The SRQ; srq->lock. */
@@ -286,6 +293,60 @@ inline find(x)
 	got = true
 }
 #else
+/*
+ * dat_queue_pump_rq(), lo_post_recv(); ep->lock of the receiver is held.  Sets @got if it takes a
+ * receive from the ring.
+ */
+inline pump_rq(runner)
+{
+	do
+	:: STEP {
+		load_acquire(POSTED, n);		/* (ring D) */
+		if
+		:: n != rtail ->
+			rtail = n;
+			store_release(RTAIL, rtail);
+			got = true;
+			if
+#ifndef NO_UNSTALL
+			:: hungry -> hungry = false; wake(0, runner)
+#endif
+			:: else
+			fi
+		:: else
+		fi;
+		n = 0;
+		/* dat_queue_kick_after() */
+		if
+		:: hungry ->
+			armed = true;
+#ifndef NO_RECV_ARM
+			store_relaxed(ASKS, 1)
+#endif
+		:: else ->
+			if
+			:: armed -> store_relaxed(ASKS, 0); armed = false
+			:: else
+			fi;
+			break
+		fi }
+#ifdef NO_RECV_LOOK
+		break
+#else
+		STEP {
+#ifndef NO_RECV_E
+			full_barrier();			/* (ring E) */
+#endif
+			load_acquire(POSTED, n);	/* (ring D) */
+			if
+			:: n == rtail -> n = 0; break
+			:: else -> n = 0
+			fi
+		}
+#endif
+	od
+}
+
 /* batch_recv(), pull_recv() */
 inline find(x)
 {
@@ -297,20 +358,22 @@ inline find(x)
 	if
 	:: got
 	:: else ->
+		lock(EPR);
+		got = (rtail != rhead);
+		pump_rq(true);
+		if
+		:: got
+		:: else ->
 #ifdef NO_HUNGRY_LOCK
-		hungry = true
-#else
-		STEP {
+			unlock(EPR);
 			lock(EPR);
-			load_acquire(RTAIL, n);
-			got = (n != rhead);
-			n = 0;
+#endif
 #ifndef NO_HUNGRY
-			hungry = !got;
+			hungry = true;
 #endif
-			unlock(EPR)
-		}
-#endif
+			pump_rq(true)
+		fi;
+		unlock(EPR)
 	fi
 }
 #endif
@@ -510,27 +573,62 @@ next:		skip
 #endif
 }
 
+/* The receiver posts receive number @i. */
+#ifdef SRQ
+/* lo_srq_post() */
+inline post_recv()
+{
+	lock(SRQL);
+	give();
+	unlock(SRQL)
+}
+#elif defined(KERNEL)
+inline post_recv()
+{
+	lock(EPR);
+	store_release(POSTED, i);
+#ifdef NO_UNSTALL_RUN
+	pump_rq(true);
+#else
+	pump_rq(false);
+#endif
+	got = false;
+	unlock(EPR)
+}
+#elif !defined(WEAK) || defined(UNSTALL)
+/* A process: du_queue_push(); dat_queue_kick(), lo_run() */
+inline post_recv()
+{
+	STEP {
+		store_release(POSTED, i);
+#ifndef NO_RECV_B
+		full_barrier();				/* (ring B) */
+#endif
+		load_relaxed(ASKS, n)
+	}
+	if
+	:: n ->
+		n = 0;
+		lock(EPR);
+		pump_rq(true);
+		got = false;
+		unlock(EPR);
+#ifndef NO_RUN_IN
+		run_lane(0)
+#endif
+	:: else
+	fi
+}
+#endif
+
 #ifdef UNSTALL
-/* A process that posts receives: dat_queue_kick(), lo_post_recv(), lo_run() */
 proctype receiver_kicks(byte me)
 {
 	byte n, count, i;
 	bool more, got, ok, left;
 
 	do
-	:: i < RECVS ->
-		i++;
-		lock(EPR);
-		rtail++;
-		store_release(RTAIL, rtail);
-		if
-		:: hungry -> hungry = false; wake(0, true)
-		:: else
-		fi;
-		unlock(EPR);
-#ifndef NO_RUN_IN
-		run_lane(0)
-#endif
+	:: i < RECVS -> i++; post_recv()
 	:: else -> break
 	od;
 	leave();
@@ -578,33 +676,6 @@ inline look(x)
 	fi
 }
 #endif
-
-/* dat_queue_pump_rq() and lo_post_recv(), or lo_srq_post() */
-inline post_recv()
-{
-#ifdef SRQ
-	lock(SRQL);
-	give();
-	unlock(SRQL)
-#else
-	lock(EPR);
-	rtail++;
-	store_release(RTAIL, rtail);
-	if
-#ifndef NO_UNSTALL
-	:: hungry ->
-		hungry = false;
-#ifdef NO_UNSTALL_RUN
-		wake(0, true);
-#else
-		wake(0, false);
-#endif
-#endif
-	:: else
-	fi;
-	unlock(EPR)
-#endif
-}
 
 #ifdef POLLS
 /* dat_busy_leave(), lo_rearm() */
@@ -763,7 +834,7 @@ init
 	atomic {
 		need_kick[0] = true;
 #ifdef FED
-		cell[RTAIL] = RECVS;
+		cell[POSTED] = RECVS;
 #endif
 #ifdef WEAK
 		run sender(SENDER, 0);

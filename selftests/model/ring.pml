@@ -280,11 +280,11 @@ inline take()
 #endif
 
 /*
- * dat_queue_kick_after(), for queues of any depth.  @after is 1 if the device has no entry that
- * will complete.  Otherwise, an SQ needs no kick (0); an RQ or SRQ may need a kick after some
- * entries, or none.  While the poller watches, no kick is needed, but over iWARP an RQ or SRQ needs
- * one (1) while the device has room.  -DFEW: @after is 2 if there is room for these entries and one
- * more, else 0.
+ * dat_queue_kick_after(), for queues of any depth.  lane.pml has the receives of the transport lo,
+ * which asks for other kicks.  @after is 1 if the device has no entry that will complete.
+ * Otherwise, an SQ needs no kick (0); an RQ or SRQ may need a kick after some entries, or none.
+ * While the poller watches, no kick is needed, but over iWARP an RQ or SRQ needs one (1) while the
+ * device has room.  -DFEW: @after is 2 if there is room for these entries and one more, else 0.
  */
 inline kick_after()
 {

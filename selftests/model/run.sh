@@ -180,9 +180,13 @@ plan() {
 	needs lane  parts-more	-DPARTS=2 -DNO_MORE
 	needs lane  position	-DPARTS=2 -DNO_POSITION
 	needs lane  hungry	-DNO_HUNGRY
-	needs lane  hungry-lock	-DNO_HUNGRY_LOCK
+	needs lane  hungry-lock	-DKERNEL -DNO_HUNGRY_LOCK
 	needs lane  unstall	-DNO_UNSTALL
-	needs lane  unstall-run	-DNO_UNSTALL_RUN
+	needs lane  unstall-run	-DKERNEL -DNO_UNSTALL_RUN
+	needs lane  recv-arm	-DNO_RECV_ARM
+	needs lane  recv-look	-DWEAK -DUNSTALL -DNO_RECV_LOOK
+	needs lane  recv-B	-DWEAK -DUNSTALL -DNO_RECV_B
+	needs lane  recv-E	-DWEAK -DUNSTALL -DNO_RECV_E
 	needs lane  leave-order	-DPOLLS=1 -DFED -DNO_LEAVE_ORDER
 	needs lane  leave-work	-DPOLLS=1 -DFED -DNO_LEAVE_WORK
 	needs lane  work-pump	-DPOLLS=1 -DFED -DNO_WORK_PUMP
