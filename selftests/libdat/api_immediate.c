@@ -351,7 +351,7 @@ TEST_F_TIMEOUT(immediate, arguments_are_checked, 60)
 	EXPECT_EQ(IP(5), WRITE(p->ep[1], 1, &seg, NULL, 0));
 	EXPECT_EQ(IP(7), WRITE(p->ep[1], 1, &seg, &to, 0x80));
 	EXPECT_EQ(RC(DAT_LENGTH_ERROR, 0), WRITE(p->ep[1], 1, &seg, &small, 0));
-	/* None of them was posted. */
+	/* The driver has accepted none of these requests, so the next two are the first. */
 	ASSERT_EQ(DAT_SUCCESS, post_recv(p, 1));
 	ASSERT_EQ(DAT_SUCCESS, SEND(p->ep[1], 1, &seg, DAT_LINUX_COMPLETION_MORE_FLAG));
 	ASSERT_EQ(DAT_SUCCESS, post_recv(p, 2));

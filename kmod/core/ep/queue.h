@@ -68,7 +68,7 @@ struct dat_wr {
 
 static_assert(DAT_MAX_INLINE <= U8_MAX);	/* dat_wr.inline_len */
 
-/* What a received message carries in addition to its bytes. */
+/* Kinds of the value that a message brings beside its bytes. */
 enum dat_extra_kind {
 	DAT_EXTRA_NONE,
 	DAT_EXTRA_KEY,		/* key that the message has invalidated */
