@@ -6,7 +6,9 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/userfaultfd_k.h>
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 
@@ -191,6 +193,28 @@ void dat_ia_set_watched(struct dat_ia *ia, bool watched)
 	WRITE_ONCE(ia->watched, watched);
 }
 
+/* Bytes of anonymous memory that a registration may fault in by itself. */
+#define PIN_AT_ONCE	SZ_64M
+
+/*
+ * Returns true if the faults of a range may take long: the range is long, or something other than
+ * the kernel's memory management may serve a fault, such as a file system or userfaultfd.
+ */
+static bool faults_may_last(u64 start, u64 length)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	bool ret = false;
+
+	if (length > PIN_AT_ONCE || mmap_read_lock_killable(mm))
+		return true;
+	for (vma = find_vma(mm, start); vma && vma->vm_start < start + length && !ret;
+	     vma = find_vma(mm, vma->vm_end))
+		ret = !vma_is_anonymous(vma) || userfaultfd_armed(vma);
+	mmap_read_unlock(mm);
+	return ret;
+}
+
 /*
  * Faults in the pages of a registration, as the registration will do.  Ignores errors, because the
  * registration will find the same errors.  Does not fault in pages that exceed the limit of pinned
@@ -205,7 +229,7 @@ static void fault_in(u64 start, u64 length, bool write)
 	struct page **pages;
 	int n;
 
-	if (!length)
+	if (!length || !faults_may_last(start, length))
 		return;
 	if (left + atomic64_read(&current->mm->pinned_vm) > limit && !capable(CAP_IPC_LOCK))
 		return;
@@ -238,7 +262,8 @@ static void fault_in(u64 start, u64 length, bool write)
  * these faults, and a fatal signal ends the faults.
  *
  * The registration then finds the pages present.  If the process has unmapped the pages meanwhile,
- * the registration itself takes the faults, and a shutdown waits for these faults.
+ * the registration itself takes the faults, and a shutdown waits for these faults.  So it does for
+ * a moderate amount of anonymous memory, whose faults end soon.
  *
  * Context: sleeps.  Return: 0: the caller must call dat_ia_pin_end() after the registration;
  * -ENODEV if the IA is being closed or its device is being removed; or -EINTR after a fatal signal,
