@@ -4,6 +4,7 @@
  * Addresses of ports, visibility of ports in network namespaces, and the choice of the source
  * address of a connection.
  */
+#include <linux/bsearch.h>
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <linux/ipv6.h>
@@ -450,56 +451,6 @@ static int source_of_route(struct net *net, const struct sockaddr_storage *dst,
 	return dst->ss_family == AF_INET ? route4(net, dst, src) : route6(net, dst, src);
 }
 
-static bool same_subnet4(struct net *net, __be32 local, __be32 peer)
-{
-	const struct in_ifaddr *ifa;
-	struct net_device *ndev;
-	struct in_device *in_dev;
-	bool same = false;
-
-	rcu_read_lock();
-	ndev = __ip_dev_find(net, local, false);
-	in_dev = ndev ? __in_dev_get_rcu(ndev) : NULL;
-	if (in_dev)
-		in_dev_for_each_ifa_rcu(ifa, in_dev)
-			same |= ifa->ifa_local == local && inet_ifa_match(peer, ifa);
-	rcu_read_unlock();
-	return same;
-}
-
-static bool same_subnet6(struct net *net, const struct sockaddr_in6 *local,
-			 const struct sockaddr_in6 *peer)
-{
-	bool same = false;
-
-#if IS_ENABLED(CONFIG_IPV6)
-	struct net_device *ndev;
-
-	rcu_read_lock();
-	ndev = ipv6_dev_find(net, &local->sin6_addr, NULL);
-	same = ndev && ipv6_chk_prefix(&peer->sin6_addr, ndev);
-	rcu_read_unlock();
-#endif
-	return same;
-}
-
-/* Returns true if @dst is in a subnet, or on the link, of the local address @src. */
-static bool is_neighbour(struct net *net, const struct sockaddr_storage *src,
-			 const struct sockaddr_storage *dst)
-{
-	const struct sockaddr_in6 *from = (const void *)src, *to = (const void *)dst;
-
-	if (src->ss_family != dst->ss_family)
-		return false;
-	if (dst->ss_family == AF_INET)
-		return same_subnet4(net, ((const struct sockaddr_in *)src)->sin_addr.s_addr,
-				    ((const struct sockaddr_in *)dst)->sin_addr.s_addr);
-	if (dat_addr_is_link_local(src) || dat_addr_is_link_local(dst))
-		return dat_addr_is_link_local(src) && dat_addr_is_link_local(dst) &&
-		       (!to->sin6_scope_id || to->sin6_scope_id == from->sin6_scope_id);
-	return same_subnet6(net, from, to);
-}
-
 /* Returns true if @ia may connect from @ss, an address of its port. */
 static bool ia_may_use(const struct dat_ia *ia, const struct sockaddr_storage *ss)
 {
@@ -507,30 +458,140 @@ static bool ia_may_use(const struct dat_ia *ia, const struct sockaddr_storage *s
 	       verbs_addr_usable(ia->net, ss);
 }
 
-/* Chooses from @a as verbs_source() does.  Returns NULL if @a has no suitable address. */
-static const struct sockaddr_storage *choose_source(const struct dat_ia *ia,
-						    const struct sockaddr_storage *dst,
-						    const struct sockaddr_storage *of_route,
-						    const struct verbs_addrs *a)
+/* Returns the entry of @a, which is sorted, for the address @ss if @ia may use it; or NULL. */
+static const struct sockaddr_storage *usable_addr(const struct dat_ia *ia,
+						  const struct sockaddr_storage *ss,
+						  const struct verbs_addrs *a)
 {
-	const struct sockaddr_storage *ss, *best = NULL;
+	const struct sockaddr_storage *own = bsearch(ss, a->list, a->n, sizeof(*ss), addr_cmp);
+
+	return own && ia_may_use(ia, own) ? own : NULL;
+}
+
+/* Returns a usable address of @a that @ndev has in a subnet of @peer; or NULL. */
+static const struct sockaddr_storage *neighbour4_rcu(const struct dat_ia *ia,
+						     const struct net_device *ndev, __be32 peer,
+						     const struct verbs_addrs *a)
+{
+	struct sockaddr_storage ss = { .ss_family = AF_INET };
+	struct in_device *in_dev = __in_dev_get_rcu(ndev);
+	const struct sockaddr_storage *own = NULL;
+	const struct in_ifaddr *ifa;
+
+	if (!in_dev)
+		return NULL;
+	in_dev_for_each_ifa_rcu(ifa, in_dev) {
+		if (!inet_ifa_match(peer, ifa))
+			continue;
+		((struct sockaddr_in *)&ss)->sin_addr.s_addr = ifa->ifa_local;
+		own = usable_addr(ia, &ss, a);
+		if (own)
+			break;
+	}
+	return own;
+}
+
+/* Returns a usable address of @a that @ndev has, if @ndev has a prefix of @peer; or NULL. */
+static const struct sockaddr_storage *neighbour6_rcu(const struct dat_ia *ia,
+						     struct net_device *ndev,
+						     const struct in6_addr *peer,
+						     const struct verbs_addrs *a)
+{
+	const struct sockaddr_storage *own = NULL;
+
+#if IS_ENABLED(CONFIG_IPV6)
+	struct sockaddr_storage ss = { .ss_family = AF_INET6 };
+	struct inet6_dev *in6_dev = __in6_dev_get(ndev);
+	const struct inet6_ifaddr *ifa;
+
+	if (!in6_dev || !ipv6_chk_prefix(peer, ndev))
+		return NULL;
+	list_for_each_entry_rcu(ifa, &in6_dev->addr_list, if_list) {
+		((struct sockaddr_in6 *)&ss)->sin6_addr = ifa->addr;
+		own = usable_addr(ia, &ss, a);
+		if (own)
+			break;
+	}
+#endif
+	return own;
+}
+
+/* Returns a usable link-local address of @a on the link of @dst; or NULL. */
+static const struct sockaddr_storage *neighbour_on_link(const struct dat_ia *ia,
+							const struct sockaddr_storage *dst,
+							const struct verbs_addrs *a)
+{
+	u32 link = ((const struct sockaddr_in6 *)dst)->sin6_scope_id;
+	const struct sockaddr_storage *ss;
+
+	for (ss = a->list; ss < a->list + a->n; ss++)
+		if (dat_addr_is_link_local(ss) &&
+		    (!link || link == ((const struct sockaddr_in6 *)ss)->sin6_scope_id) &&
+		    ia_may_use(ia, ss))
+			return ss;
+	return NULL;
+}
+
+/*
+ * Returns a usable address of @a in a subnet, or on the link, of @dst; or NULL.  Sorts @a.
+ *
+ * The kernel finds the subnet of an address only by a walk over all addresses of its interface, of
+ * which there may be thousands.  So this function walks each interface once, not once for each
+ * address of the port.
+ */
+static const struct sockaddr_storage *find_neighbour(const struct dat_ia *ia,
+						     const struct sockaddr_storage *dst,
+						     struct verbs_addrs *a)
+{
+	const struct sockaddr_in6 *in6 = (const void *)dst;
+	const struct sockaddr_in *in = (const void *)dst;
+	const struct sockaddr_storage *own = NULL;
+	struct net_device *ndev;
+
+	if (dat_addr_is_link_local(dst))
+		return neighbour_on_link(ia, dst, a);
+	addrs_sort(a);
+	rcu_read_lock();
+	for_each_netdev_rcu(ia->net, ndev) {
+		if (dst->ss_family == AF_INET)
+			own = neighbour4_rcu(ia, ndev, in->sin_addr.s_addr, a);
+		else
+			own = neighbour6_rcu(ia, ndev, &in6->sin6_addr, a);
+		if (own)
+			break;
+	}
+	rcu_read_unlock();
+	return own;
+}
+
+/*
+ * Chooses from @a, and may sort @a; see verbs_source().  Calls ia_may_use() last, and so for few
+ * addresses: the lists of the hash table that it searches grow with the addresses of the host.
+ */
+static int choose_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
+			 const struct sockaddr_storage *of_route, struct verbs_addrs *a,
+			 struct sockaddr_storage *src)
+{
+	const struct sockaddr_storage *ss;
 	int rank, best_rank = 0;
 
 	for (ss = a->list; ss < a->list + a->n; ss++) {
-		if (!ia_may_use(ia, ss))
-			continue;
-		if (dat_addr_same(ss, of_route))
-			return ss;
+		if (dat_addr_same(ss, of_route) && ia_may_use(ia, ss)) {
+			*src = *ss;
+			return 0;
+		}
 		rank = dat_addr_rank(ss, dst->ss_family);
-		if (rank <= best_rank)
+		if (rank <= best_rank || !ia_may_use(ia, ss))
 			continue;
-		best = ss;
+		*src = *ss;
 		best_rank = rank;
 	}
-	for (ss = a->list; ss < a->list + a->n; ss++)
-		if (ia_may_use(ia, ss) && is_neighbour(ia->net, ss, dst))
-			return ss;
-	return best;
+	if (!best_rank)
+		return -ENETUNREACH;
+	ss = find_neighbour(ia, dst, a);
+	if (ss)
+		*src = *ss;
+	return 0;
 }
 
 /*
@@ -549,7 +610,6 @@ static const struct sockaddr_storage *choose_source(const struct dat_ia *ia,
 int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
 		 struct sockaddr_storage *src)
 {
-	const struct sockaddr_storage *best = NULL;
 	struct sockaddr_storage of_route;
 	struct verbs_addrs a;
 	int ret;
@@ -559,11 +619,7 @@ int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
 		of_route.ss_family = AF_UNSPEC;
 	ret = addrs_list(ia->dev, ia->port, ia->net, &a);
 	if (!ret)
-		best = choose_source(ia, dst, &of_route, &a);
-	if (best)
-		*src = *best;
-	else if (!ret)
-		ret = -ENETUNREACH;
+		ret = choose_source(ia, dst, &of_route, &a, src);
 	verbs_addrs_free(&a);
 	return ret;
 }

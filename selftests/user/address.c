@@ -20,6 +20,8 @@
 
 #define LISTENERS	30	/* listeners in the tests that count work items */
 #define FEW		60	/* more than the work items of some events of one adapter */
+#define MANY		200	/* addresses of an adapter in the test that counts look-ups */
+#define PROBE		"dat_address/lookup"
 
 /* Set @text to the link-local address of v0, with the interface. */
 static int link_local(char text[64])
@@ -458,37 +460,113 @@ static int second_add(const char *type)
 	       ip("link set second_peer up") || adapter_add(type, 1, "second");
 }
 
+/* The second adapter, and an endpoint of it. */
+struct second {
+	char		name[32];
+	struct t_file	f;
+	struct t_evd	evd;
+	struct t_ep	ep;
+};
+
+/* Open the second adapter, which has the address 10.9.0.2 and knows the host 10.9.0.78. */
+static int second_open(const char *type, struct second *s)
+{
+	struct dat_ia_open arg = { .size = sizeof(arg) };
+	uint32_t pz;
+
+	memset(s, 0, sizeof(*s));
+	snprintf(s->name, sizeof(s->name), "%s1", type);
+	strcpy((char *)arg.name, s->name);
+	s->f.fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
+	return t_ioctl(s->f.fd, DAT_IOC_IA_OPEN, &arg) || await_address(&s->f, "10.9.0.2", 1) ||
+	       t_pz(&s->f, &pz) ||
+	       t_evd(&s->f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 8, &s->evd) ||
+	       t_ep(&s->f, pz, &s->evd, 0, 1, &s->ep) ||
+	       ip("neigh replace 10.9.0.78 lladdr 02:00:00:00:00:78 dev second");
+}
+
 /* The route leads through v0, because its address came first. */
 TEST_F_TIMEOUT(address, a_connect_of_the_second_of_two_adapters_in_a_subnet_comes_from_there, 120)
 {
 	const char *type = adapter_type(), *first = (char *)self->p.f.info.device;
-	struct dat_ia_open open_arg = { .size = sizeof(open_arg) };
 	struct t_pair *p = &self->p;
-	struct t_file f = { 0 };
-	struct t_evd evd;
-	char name[32];
-	struct t_ep ep;
-	uint32_t pz;
+	struct second s;
 
 	if (!type || second_add(type))
 		SKIP(return, "can't make another adapter");
-	snprintf(name, sizeof(name), "%s1", type);
-	strcpy((char *)open_arg.name, name);
-	f.fd = open("/dev/dat", O_RDWR | O_CLOEXEC);
-	ASSERT_EQ(0, t_ioctl(f.fd, DAT_IOC_IA_OPEN, &open_arg));
-	ASSERT_EQ(0, await_address(&f, "10.9.0.2", 1));
-	EXPECT_EQ(0, lists(&f, "10.9.0.1"));
+	ASSERT_EQ(0, second_open(type, &s));
+	EXPECT_EQ(0, lists(&s.f, "10.9.0.1"));
 	EXPECT_EQ(0, lists(&p->f, "10.9.0.2"));
-	ASSERT_EQ(0, t_pz(&f, &pz));
-	ASSERT_EQ(0, t_evd(&f, DAT_STREAM_DTO | DAT_STREAM_CONNECTION, 8, &evd));
-	ASSERT_EQ(0, t_ep(&f, pz, &evd, 0, 1, &ep));
 	ASSERT_EQ(0, ip("neigh replace 10.9.0.78 lladdr 02:00:00:00:00:78 dev v0"));
-	ASSERT_EQ(0, ip("neigh replace 10.9.0.78 lladdr 02:00:00:00:00:78 dev second"));
-	EXPECT_EQ(0, comes_from(&f, &ep, "10.9.0.78", "10.9.0.2", name));
-	close(f.fd);
+	EXPECT_EQ(0, comes_from(&s.f, &s.ep, "10.9.0.78", "10.9.0.2", s.name));
+	close(s.f.fd);
 	EXPECT_EQ(0, comes_from(&p->f, &p->ep[1], "10.9.0.78", "10.9.0.1", first));
 	part(p);
 	ip("neigh del 10.9.0.78 dev v0");
+}
+
+/* The route leads through v0, because its metric is lower.  Another address comes first. */
+TEST_F_TIMEOUT(address, so_does_one_to_an_IPv6_address, 120)
+{
+	const char *type = adapter_type();
+	struct second s;
+
+	if (!type || second_add(type))
+		SKIP(return, "can't make another adapter");
+	ASSERT_EQ(0, v0_add("fd00:77::1"));
+	ASSERT_EQ(0, second_open(type, &s));
+	ASSERT_EQ(0, ip("addr add fd00:99::2/64 dev second"));
+	ASSERT_EQ(0, await_address(&s.f, "fd00:99::2", 1));
+	ASSERT_EQ(0, ip("addr add fd00:77::2/64 dev second metric 2000"));
+	ASSERT_EQ(0, await_address(&s.f, "fd00:77::2", 1));
+	ASSERT_EQ(0, ip("neigh replace fd00:77::78 lladdr 02:00:00:00:00:78 dev second"));
+	EXPECT_EQ(0, comes_from(&s.f, &s.ep, "fd00:77::78", "fd00:77::2", s.name));
+	close(s.f.fd);
+}
+
+/* Add MANY addresses to the second adapter, each in a subnet of its own. */
+static int add_many(void)
+{
+	char addr[20];
+	int i, ret = 0;
+
+	for (i = 0; i < MANY && !ret; i++) {
+		snprintf(addr, sizeof(addr), "10.98.%d.1", i);
+		ret = address_change("second", RTM_NEWADDR, addr);
+	}
+	return ret;
+}
+
+/*
+ * To find the interface or the subnet of an address, the kernel walks a list that grows with the
+ * addresses.  If a connect did that for each address, the work would grow with their square.  An
+ * assertion that ends the test would leave the probe behind.
+ */
+TEST_F_TIMEOUT(address, a_connect_looks_few_of_the_addresses_up, 120)
+{
+	const char *type = adapter_type();
+	struct second s;
+	char text[4096];
+	int n;
+
+	if (!type || second_add(type))
+		SKIP(return, "can't make another adapter");
+	if (trace_start() || access(TRACE_PROBES, W_OK))
+		SKIP(return, "needs tracefs and kprobes");
+	ASSERT_EQ(0, add_many());
+	ASSERT_EQ(0, second_open(type, &s));
+	snprintf(text, sizeof(text), "10.98.%d.1", MANY - 1);
+	ASSERT_EQ(0, await_address(&s.f, text, 1));
+	snprintf(text, sizeof(text), "common_pid == %d", getpid());
+	EXPECT_EQ(0, trace_probe("p:" PROBE " __ip_dev_find\n"));
+	EXPECT_EQ(0, trace_on(PROBE, text));
+	EXPECT_EQ(0, comes_from(&s.f, &s.ep, "10.9.0.78", "10.9.0.2", s.name));
+	n = trace_read(text, sizeof(text), "__ip_dev_find");
+	EXPECT_GT(n, 0);
+	EXPECT_LT(n, MANY / 4) TH_LOG("%s", text);
+	trace_end();
+	trace_probe("-:" PROBE "\n");
+	close(s.f.fd);
 }
 
 /* Make LISTENERS listeners, and begin to count the work items that the driver queues. */
