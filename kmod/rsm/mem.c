@@ -7,6 +7,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 
 #include "rsm/rdma.h"
 
@@ -131,6 +132,19 @@ static void mem_unpin_pages(struct rsm_mem *mem)
 }
 
 /*
+ * Allocates an array for @npages pages.  kvmalloc() refuses more than INT_MAX bytes, of which the
+ * array for RSM_MAX_LENGTH has one more.
+ */
+static struct page **mem_alloc_pages(u32 npages)
+{
+	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
+
+	if (npages > INT_MAX / sizeof(struct page *))
+		return __vmalloc_array(npages, sizeof(struct page *), gfp);
+	return kvmalloc_array(npages, sizeof(struct page *), gfp);
+}
+
+/*
  * Pins memory and sets mem->writable.  Local memory may be read-only, because a put only reads
  * local memory.  The pin of a private read-only mapping uses FOLL_FORCE and FOLL_WRITE, which break
  * copy-on-write before the pages are pinned, so the process keeps seeing the pinned pages.  The
@@ -142,8 +156,7 @@ static int mem_pin_some_way(struct rsm_mem *mem, u64 addr, u32 npages)
 {
 	int ret;
 
-	mem->pages = kvmalloc_array(npages, sizeof(*mem->pages),
-				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	mem->pages = mem_alloc_pages(npages);
 	if (!mem->pages)
 		return -ENOMEM;
 
@@ -174,19 +187,21 @@ static int mem_check(u64 addr, u64 length)
 {
 	if (addr + length < addr || !access_ok((void __user *)addr, length))
 		return -EFAULT;
+	if (length > RSM_MAX_LENGTH)
+		return -EMSGSIZE;
 	if (length > (u64)totalram_pages() << PAGE_SHIFT)
 		return mem_mapped(addr, length) ? -ENOMEM : -EFAULT;
-	return length > RSM_MAX_LENGTH ? -EMSGSIZE : 0;
+	return 0;
 }
 
 /*
  * Pins memory of the current process, including the whole last page.  Memory of a segment must be
  * writable and counts against rsm_mem_budget().  Context: may sleep; takes mmap_lock.
  *
- * Returns -EFAULT if part of the memory is not mapped, or if local memory cannot be pinned;
- * -EACCES if memory of a segment is mapped but cannot be pinned for writing; -ENOMEM if memory is
- * short, if @length exceeds the host's memory, or if the pages exceed RLIMIT_MEMLOCK or the budget;
- * -EMSGSIZE if @length otherwise exceeds RSM_MAX_LENGTH; -EINTR if the process is being killed.
+ * Returns -EMSGSIZE if @length exceeds RSM_MAX_LENGTH; -EFAULT if part of the memory is not mapped,
+ * or if local memory cannot be pinned; -EACCES if memory of a segment is mapped but cannot be
+ * pinned for writing; -ENOMEM if memory is short, if @length exceeds the host's memory, or if the
+ * pages exceed RLIMIT_MEMLOCK or the budget; -EINTR if the process is being killed.
  */
 int rsm_mem_pin(u64 addr, u64 length, bool exported, struct rsm_mem **out)
 {

@@ -52,6 +52,36 @@ TEST_F(export, create_checks_its_arguments)
 	munmap(hole + 2 * R_PAGE, R_PAGE);
 }
 
+/* Map @bytes bytes of addresses, which take no memory.  Returns NULL after an error. */
+static void *map_addresses(uint64_t bytes)
+{
+	void *va;
+
+	if (bytes > SIZE_MAX)
+		return NULL;
+	va = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return va == MAP_FAILED ? NULL : va;
+}
+
+/* A segment of 1 TiB needs as much memory.  A longer one is refused, however much there is. */
+TEST_F(export, a_segment_has_1_TiB_at_most)
+{
+	const uint64_t most = 1ULL << 40, memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * R_PAGE;
+	rsm_memseg_export_handle_t exp;
+	rsm_localmemory_handle_t h;
+	void *c = self->p.ctlr;
+	char *va = map_addresses(most + R_PAGE);
+
+	if (!va || memory >= most)
+		SKIP(return, "no such addresses, or so much memory");
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_memseg_export_create(c, &exp, va, most + R_PAGE, 0));
+	EXPECT_EQ(RSMERR_INSUFFICIENT_MEM, rsm_memseg_export_create(c, &exp, va, most, 0));
+	EXPECT_EQ(RSMERR_BAD_LENGTH, rsm_create_localmemory_handle(c, &h, va, most + 1));
+	EXPECT_EQ(RSMERR_INSUFFICIENT_MEM, rsm_create_localmemory_handle(c, &h, va, most));
+	munmap(va, most + R_PAGE);
+}
+
 /*
  * Without CAP_IPC_LOCK, export memory within RLIMIT_MEMLOCK, and then more memory beyond the limit.
  */
