@@ -6,10 +6,13 @@
  * write, which may be longer than the receive.  An endpoint that has not asked for immediate data
  * refuses them; one that has gets the number that the peer has put on the wire in network byte
  * order.
+ *
+ * Or the peer sends plain messages and never completes the handshake.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -254,6 +257,122 @@ TEST_F_TIMEOUT(asking, a_plain_send_is_a_plain_message, 60)
 	converse(_metadata, &self->side, &req);
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(self->side.p.evd[0], NULL, &len));
 	EXPECT_EQ(POSTED, len);
+}
+
+/* --- messages of a peer that never completes the handshake ------------------ */
+
+FIXTURE(early) {
+	struct side side;
+	DAT_EVD_HANDLE evd;	/* for receives */
+	int go[2];
+};
+
+FIXTURE_SETUP(early)
+{
+	struct a_pair *p = &self->side.p;
+
+	ASSERT_EQ(DAT_SUCCESS, open_side(&self->side, 0, 0));
+	ASSERT_EQ(DAT_SUCCESS,
+		  dat_evd_create(p->ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &self->evd));
+	ASSERT_EQ(0, pipe(self->go));
+}
+
+FIXTURE_TEARDOWN(early)
+{
+	close_side(&self->side);
+}
+
+/* Replace the endpoint by one that has room for a single receive, and post it. */
+static DAT_RETURN make_short_ep(FIXTURE_DATA(early) *self, DAT_COMPLETION_FLAGS flags)
+{
+	struct side *side = &self->side;
+	struct a_pair *p = &side->p;
+	DAT_LMR_TRIPLET seg = a_seg(&p->mem, 0, POSTED);
+	DAT_EP_ATTR attr = a_attr(p);
+	DAT_RETURN rc;
+
+	attr.max_recv_dtos = 1;
+	attr.recv_completion_flags = flags;
+	dat_ep_free(side->ep);
+	rc = dat_ep_create(p->ia, p->pz, self->evd, p->evd[0], p->evd[0], &attr, &side->ep);
+	return rc ? rc : dat_ep_post_recv(side->ep, 1, &seg, a_cookie(0), 0);
+}
+
+/* Start the peer, and accept it.  The peer sends when a byte is written to self->go. */
+static DAT_RETURN accept_peer(FIXTURE_DATA(early) *self, const struct v_request *req)
+{
+	struct side *side = &self->side;
+	struct target unused = { 0 };
+	DAT_EVENT event;
+
+	side->peer = fork();
+	if (!side->peer)
+		_exit(v_peer_at(host, A_QUAL, req, self->go[0]));
+	if (a_event(side->p.cr, A_WAIT_US, &event) != 1)
+		return DAT_TIMEOUT_EXPIRED;
+	return dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, side->ep,
+			     sizeof(unused), &unused);
+}
+
+/* Let the peer send.  Returns 1 when the connection is established, else 0. */
+static int peer_sends(FIXTURE_DATA(early) *self)
+{
+	DAT_EVENT event;
+
+	return write(self->go[1], "g", 1) == 1 &&
+	       a_event(self->side.p.evd[0], A_WAIT_US, &event) == 1 &&
+	       event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
+}
+
+/*
+ * The first message uses up all receives before ESTABLISHED, so no completion will make the driver
+ * take the next receive.  It must ask for a kick when it reports that message.
+ */
+TEST_F_TIMEOUT(early, a_receive_posted_after_the_first_message_takes_the_second, 60)
+{
+	const struct v_request req = { IBV_WR_SEND, POSTED, .silent = 1, .times = 2 };
+	struct side *side = &self->side;
+	DAT_LMR_TRIPLET seg = a_seg(&side->p.mem, 0, POSTED);
+	uint64_t cookie;
+	int status;
+
+	ASSERT_EQ(DAT_SUCCESS, make_short_ep(self, DAT_COMPLETION_DEFAULT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, accept_peer(self, &req));
+	ASSERT_EQ(1, peer_sends(self));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(self->evd, &cookie, NULL));
+	EXPECT_EQ(0, cookie);
+	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(side->ep, 1, &seg, a_cookie(1), 0));
+	ASSERT_EQ(DAT_DTO_SUCCESS, a_dto(self->evd, &cookie, NULL));
+	EXPECT_EQ(1, cookie);
+	EXPECT_EQ(side->peer, waitpid(side->peer, &status, 0));
+	EXPECT_EQ(0, status);
+	side->peer = 0;
+}
+
+static void *wait_for_message(void *arg)
+{
+	FIXTURE_DATA(early) *self = arg;
+	DAT_EVENT event;
+
+	return (void *)(uintptr_t)a_event(self->evd, A_WAIT_US, &event);
+}
+
+/* The device tells of the message before ESTABLISHED, but the event comes after that. */
+TEST_F_TIMEOUT(early, a_solicited_message_wakes_who_waits, 60)
+{
+	const struct v_request req = {
+		IBV_WR_SEND, POSTED, .silent = 1, .times = 1, .solicited = 1,
+	};
+	pthread_t waiter;
+	void *woken;
+
+	ASSERT_EQ(DAT_SUCCESS, make_short_ep(self, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+	ASSERT_EQ(DAT_SUCCESS, accept_peer(self, &req));
+	ASSERT_EQ(0, pthread_create(&waiter, NULL, wait_for_message, self));
+	usleep(A_QUIET_US);
+	EXPECT_EQ(1, peer_sends(self));
+	pthread_join(waiter, &woken);
+	EXPECT_EQ(1, (uintptr_t)woken);
 }
 
 TEST_HARNESS_MAIN

@@ -37,12 +37,14 @@ struct target {
  * @len: number of bytes
  * @silent: flag: the peer posts the request and never completes the handshake
  * @times: number of requests of v_peer_at()
+ * @solicited: flag: the requests ask the receiver for a notification
  */
 struct v_request {
 	enum ibv_wr_opcode	opcode;
 	uint32_t		len;
 	int			silent;
 	int			times;
+	int			solicited;
 };
 
 /* Move the QP to @state with the attributes that librdmacm gives for this state. */
@@ -146,6 +148,7 @@ static int v_peer_at(const char *host, int port, const struct v_request *req, in
 	struct ibv_send_wr wr = {
 		.sg_list = &sge, .num_sge = !!req->len, .opcode = req->opcode,
 		.imm_data = htonl(V_IMMEDIATE),
+		.send_flags = req->solicited ? IBV_SEND_SOLICITED : 0,
 	};
 	struct target target;
 	struct rdma_cm_id *id = v_id(host, port);
