@@ -3,6 +3,7 @@
 /* Tests of allocated LMRs, which get and lose their memory by requests on a queue. */
 #include <linux/delay.h>
 #include <linux/scatterlist.h>
+#include <rdma/ib_verbs.h>
 
 #include "ktest_rig.h"
 
@@ -178,6 +179,67 @@ static void bad_requests_on_memory_are_refused(struct ktest *t)
 	with_rig(t, refusals);
 }
 
+/* Memory with a hole is refused, even if pages of 1 KiB would have no hole. */
+static void hole(struct ktest *t, struct rig *r, struct rig_pages *p, DAT_LMR_HANDLE lmr)
+{
+	DAT_PLATFORM_MEMORY mem = { .sg = p->sg, .nents = 2 };
+	DAT_REGION_DESCRIPTION region = { .for_platform = &mem };
+	struct rig_mem m = {};
+
+	sg_init_table(p->sg, 2);
+	sg_set_page(&p->sg[0], p->page[0], 1024, 0);
+	sg_set_page(&p->sg[1], p->page[1], 1024, 1024);
+	KT_CODE(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PLATFORM, region, 2, ALL, DAT_VA_TYPE_VA, r->b,
+			       kt_cookie(1), 0, &m.context, &m.rkey),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	/* The failed call has not changed the LMR, and the pages themselves have no hole. */
+	sg_set_page(&p->sg[0], p->page[0], PAGE_SIZE, 0);
+	sg_set_page(&p->sg[1], p->page[1], PAGE_SIZE, 0);
+	KT_OK(t, dat_lmr_fmr(lmr, DAT_MEM_TYPE_PLATFORM, region, 2, ALL, DAT_VA_TYPE_VA, r->b,
+			     kt_cookie(2), 0, &m.context, &m.rkey));
+	KT_EQ(t, rig_status(r, 2), DAT_DTO_SUCCESS);
+	KT_OK(t, dat_lmr_free(lmr));
+}
+
+static void holes(struct ktest *t, struct rig *r)
+{
+	with_lmr(t, r, 4, DAT_LMR_SCOPE_PZ, hole);
+}
+
+static void memory_with_a_hole_is_refused(struct ktest *t)
+{
+	with_rig(t, holes);
+}
+
+/* The limit of dat.ko, or that of the device, if it is lower. */
+static u32 most_pages(void)
+{
+	struct ib_device *ibdev = ib_device_get_by_name(ktest_device, RDMA_DRIVER_UNKNOWN);
+	u32 most = 1024;
+
+	if (!ibdev)
+		return most;
+	most = min(most, ibdev->attrs.max_fast_reg_page_list_len);
+	ib_device_put(ibdev);
+	return most;
+}
+
+static void largest(struct ktest *t, struct rig *r)
+{
+	u32 most = most_pages();
+	DAT_LMR_HANDLE lmr;
+
+	KT_OK(t, dat_lmr_allocate(t->ia, r->pz, most, DAT_LMR_SCOPE_PZ, &lmr));
+	KT_OK(t, dat_lmr_free(lmr));
+	KT_CODE(t, dat_lmr_allocate(t->ia, r->pz, most + 1, DAT_LMR_SCOPE_PZ, &lmr),
+		DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+}
+
+static void an_lmr_has_as_many_pages_as_the_device_allows(struct ktest *t)
+{
+	with_rig(t, largest);
+}
+
 /* Post binds and invalidations to an EP whose connection has ended, so that they are flushed. */
 static void flushed(struct ktest *t, struct rig *r, struct rig_pages *p, DAT_LMR_HANDLE lmr)
 {
@@ -343,6 +405,8 @@ const struct ktest_case ktest_fmr[] = {
 	KTEST(allocated_lmr_gets_and_loses_memory),
 	KTEST(requests_on_memory_keep_their_order),
 	KTEST(bad_requests_on_memory_are_refused),
+	KTEST(memory_with_a_hole_is_refused),
+	KTEST(an_lmr_has_as_many_pages_as_the_device_allows),
 	KTEST(flushed_requests_on_memory_leave_it_usable),
 	KTEST(an_invalidation_flushed_at_the_device_releases_its_memory),
 	KTEST(invalidation_does_not_overtake_its_bind),

@@ -156,6 +156,12 @@ static void dma_traffic(struct ktest *t, struct rig *r, struct rig_pages *p)
 	KT_OK(t, dat_lmr_free(m.lmr));
 	KT_CODE(t, rig_reg(t, r, DAT_MEM_TYPE_BYPASS, region, 6 * PAGE_SIZE, ALL, &m),
 		DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	/* Pages of 1 KiB would have no hole. */
+	mem.offset = 0;
+	sg_dma_len(&p->sg[0]) = 1024;
+	sg_dma_address(&p->sg[1]) += 1024;
+	KT_CODE(t, rig_reg(t, r, DAT_MEM_TYPE_BYPASS, region, 2048, ALL, &m),
+		DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 }
 
 static void bypass(struct ktest *t, struct rig *r)

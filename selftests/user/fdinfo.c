@@ -15,6 +15,7 @@
 
 #include "kselftest_harness.h"
 #include "dat_test.h"
+#include "rdma_count.h"
 #include "tracefs.h"
 
 /* Copy the fdinfo line of an object to @line, or "" if the object has no line. */
@@ -260,13 +261,23 @@ TEST(each_message_is_counted_once)
 	t_pair_close(&p);
 }
 
+/* Returns the completion vector of the connection of an EP, or -1. */
+static int vector_of(const struct t_pair *p, int ep)
+{
+	char line[512], *at;
+	int vector;
+
+	line_of(p->f.fd, "ep", p->ep[ep].id, line);
+	at = strstr(line, " comp_vector=");
+	return at && sscanf(at, " comp_vector=%d", &vector) == 1 ? vector : -1;
+}
+
 /* All files that make their objects in the same order have the same ids. */
 TEST(connections_of_different_files_spread_over_the_completion_vectors)
 {
-	unsigned int count[64] = { 0 }, vector, most = 0, used = 0;
+	unsigned int count[64] = { 0 }, most = 0, used = 0;
 	struct t_pair p[2];
-	char line[512], *at;
-	int i;
+	int i, vector;
 
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, t_pair_open(&p[i]));
@@ -274,10 +285,8 @@ TEST(connections_of_different_files_spread_over_the_completion_vectors)
 		ASSERT_EQ(0, t_free(&p[i].f, DAT_OBJ_PSP, p[i].psp));
 	}
 	for (i = 0; i < 4; i++) {
-		line_of(p[i / 2].f.fd, "ep", p[i / 2].ep[i % 2].id, line);
-		at = strstr(line, " comp_vector=");
-		ASSERT_NE(NULL, at);
-		ASSERT_EQ(1, sscanf(at, " comp_vector=%u", &vector));
+		vector = vector_of(&p[i / 2], i % 2);
+		ASSERT_LE(0, vector);
 		vector %= 64;
 		used += !count[vector]++;
 		if (count[vector] > most)
@@ -289,6 +298,61 @@ TEST(connections_of_different_files_spread_over_the_completion_vectors)
 	EXPECT_GE(2, most);
 	for (i = 0; i < 2; i++)
 		t_pair_close(&p[i]);
+}
+
+/* Open a file with two connected EPs of one EVD, so that it has one CQ.  Returns 0 or an error. */
+static int open_with_one_cq(struct t_pair *p)
+{
+	uint32_t streams = DAT_STREAM_DTO | DAT_STREAM_CONNECTION;
+	struct t_evd *evd = &p->evd[0];
+	struct dat_eqe eqe;
+	int ret, i;
+
+	memset(p, 0, sizeof(*p));
+	ret = t_open(&p->f) || t_pz(&p->f, &p->pz) || t_evd(&p->f, DAT_STREAM_CR, 8, &p->cr) ||
+	      t_evd(&p->f, streams, 64, evd) || t_psp(&p->f, &p->cr, T_QUAL, &p->psp);
+	for (i = 0; i < 2 && !ret; i++)
+		ret = t_ep(&p->f, p->pz, evd, 0, i + 1, &p->ep[i]);
+	ret = ret || t_connect(&p->f, &p->ep[1], T_QUAL, NULL, 0) ||
+	      !t_event(&p->cr, T_WAIT_MS, &eqe) ||
+	      t_accept(&p->f, eqe.len, &p->ep[0], NULL, 0);
+	for (i = 0; i < 2 && !ret; i++)
+		ret = !t_event(evd, T_WAIT_MS, &eqe) || eqe.type != DAT_EV_ESTABLISHED;
+	return ret || t_free(&p->f, DAT_OBJ_PSP, p->psp);
+}
+
+#define FILES	6
+
+/* A new CQ gets the vector that has the fewest CQs: that of the files that have been closed. */
+TEST(a_completion_vector_is_free_again_when_its_connections_have_ended)
+{
+	int vector[FILES], last = 0, with_last = 0, cqs, i;
+	struct t_pair p[FILES], next[2];
+
+	for (i = 0; i < FILES; i++) {
+		ASSERT_EQ(0, open_with_one_cq(&p[i]));
+		vector[i] = vector_of(&p[i], 0);
+		last = vector[i] > last ? vector[i] : last;
+	}
+	for (i = 0; i < FILES; i++)
+		with_last += vector[i] == last;
+	if (with_last != FILES / 2)
+		SKIP(return, "there are not two completion vectors");
+	cqs = rdma_count_settled("cq") - with_last;
+	for (i = 0; i < FILES; i++)
+		if (vector[i] == last)
+			t_close(&p[i].f);
+	ASSERT_EQ(cqs, rdma_count_falls("cq", cqs));
+	/* The vector is given back a moment after the CQ has gone. */
+	usleep(100000);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, open_with_one_cq(&next[i]));
+		EXPECT_EQ(last, vector_of(&next[i], 0));
+		t_close(&next[i].f);
+	}
+	for (i = 0; i < FILES; i++)
+		if (vector[i] != last)
+			t_close(&p[i].f);
 }
 
 TEST(kicks_are_counted)

@@ -15,6 +15,7 @@
 #include "adapter.h"
 #include "dat_test.h"
 #include "proc.h"
+#include "rdma_count.h"
 
 #define PARAM	"/sys/module/dat/parameters/registration"
 #define MIB	(1UL << 20)
@@ -221,6 +222,28 @@ TEST_F_TIMEOUT(registration, pages_are_charged_and_given_back, 120)
 	EXPECT_EQ(before + (long)(LONG / 1024), vm_pin_kb());
 	ASSERT_EQ(0, t_free(&self->p.f, DAT_OBJ_LMR, self->mem[0].id));
 	EXPECT_EQ(before, vm_pin_kb());
+}
+
+/*
+ * The zone connects the adapter to itself for the first registration by work request, and keeps the
+ * two queue pairs for the next ones.
+ */
+TEST_F_TIMEOUT(registration, those_of_a_zone_share_a_connection, 120)
+{
+	struct t_file *f = &self->p.f;
+	int i, qps;
+	uint32_t pz;
+
+	ASSERT_EQ(0, t_pz(f, &pz));
+	qps = rdma_count_settled("qp");
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, t_lmr(f, pz, 8192, T_PRIV_ALL, &self->mem[i]));
+		EXPECT_EQ(qps + (by_request(variant->way) ? 2 : 0), rdma_count("qp"));
+	}
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, t_free(f, DAT_OBJ_LMR, self->mem[i].id));
+	ASSERT_EQ(0, t_free(f, DAT_OBJ_PZ, pz));
+	EXPECT_EQ(qps, rdma_count_falls("qp", qps));
 }
 
 /* Each test is a process.  The adapter stays as it is between tests, and is restored at the end. */

@@ -680,6 +680,20 @@ TEST_F_TIMEOUT(dead, an_error_of_a_cq_flushes_what_its_connection_has, 120)
 	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[1], DAT_EV_BROKEN));
 }
 
+/* All works on, so that only the event tells of the error. */
+TEST_F_TIMEOUT(dead, an_error_of_a_queue_pair_breaks_its_connection, 120)
+{
+	struct t_pair *p = &self->p;
+
+	NEEDS_MEAN();
+	ASSERT_EQ(0, t_pair_open(p));
+	ASSERT_EQ(0, t_pair_connect(p));
+	ASSERT_EQ(0, post_recvs(p));
+	ASSERT_LE(2, raised("qp_fatal"));
+	EXPECT_EQ(T_QUEUE, flushed_until(&p->evd[0], DAT_EV_BROKEN));
+	EXPECT_EQ(0, flushed_until(&p->evd[1], DAT_EV_BROKEN));
+}
+
 /* Post a send that shows only if it fails. */
 static int send_suppressed(struct t_ep *ep, uint64_t cookie)
 {
