@@ -275,6 +275,55 @@ TEST_F_TIMEOUT(lane, a_message_that_waits_holds_up_its_own_connection, 60)
 		ASSERT_EQ(0, message(p)) TH_LOG("message %d", i);
 }
 
+/* The kick of a receive copies some slices of a message of the peer, and leaves the others. */
+TEST_F_TIMEOUT(lane, a_long_message_that_has_waited_arrives, 60)
+{
+	struct t_pair *p = &self->p;
+	struct t_lmr lmr;
+	uint64_t at;
+
+	NEED_LO();
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 2 * LONG, T_PRIV_ALL, &lmr));
+	at = (uintptr_t)lmr.va;
+	memset(lmr.va, 7, LONG);
+	ASSERT_EQ(0, t_send(&p->ep[1], 1, at, lmr.lkey, LONG));
+	ASSERT_TRUE(asks_for_kicks(&p->ep[0].rq));
+	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, at + LONG, lmr.lkey, LONG));
+	EXPECT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[0]));
+	EXPECT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[1]));
+	EXPECT_EQ(0, memcmp(lmr.va, lmr.va + LONG, LONG));
+}
+
+/* The sender frees the memory of a message that waits for a buffer of an SRQ, and then gets one. */
+TEST_F_TIMEOUT(lane, a_message_that_fails_gives_its_buffer_back, 60)
+{
+	struct t_pair *p = &self->p;
+	uint64_t at = (uintptr_t)p->mem.va;
+	unsigned int count[16];
+	struct t_ep in, out, other[2];
+	struct dat_eqe eqe = { 0 };
+	struct t_lmr gone;
+	struct t_srq srq;
+
+	NEED_LO();
+	ASSERT_EQ(0, connect_to_srq(p, &srq, &in, &out));
+	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[0], srq.id, 5, &other[0]));
+	ASSERT_EQ(0, t_ep(&p->f, p->pz, &p->evd[1], 0, 6, &other[1]));
+	ASSERT_EQ(0, t_connect_eps(p, other, p->evd));
+	ASSERT_EQ(0, t_lmr(&p->f, p->pz, 4096, T_PRIV_ALL, &gone));
+	ASSERT_EQ(0, t_send(&out, 1, (uintptr_t)gone.va, gone.lkey, MSG));
+	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_LMR, gone.id));
+	ASSERT_EQ(0, t_recv(&srq.rq, 7, at, p->mem.lkey, MSG));
+	EXPECT_EQ(DAT_EV_BROKEN, t_end(&p->evd[1], count));
+	EXPECT_EQ(1, count[DAT_ST_LOCAL_PROTECTION]);
+	EXPECT_EQ(DAT_EV_DISCONNECTED, t_end(&p->evd[0], count));
+	ASSERT_EQ(0, t_send(&other[1], 2, at + MSG, p->mem.lkey, MSG));
+	ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_EV_DTO, eqe.type);
+	EXPECT_EQ(DAT_ST_SUCCESS, eqe.status);
+	EXPECT_EQ(7, eqe.cookie);
+}
+
 /* --- a peer that is stopped ------------------------------------------------------ */
 
 /* The peer: connect, send a message that waits for a buffer, and stop. */
