@@ -409,6 +409,15 @@ int t_event(struct t_evd *evd, unsigned int ms, struct dat_eqe *eqe)
 	return 1;
 }
 
+int t_status(struct t_evd *evd)
+{
+	struct dat_eqe eqe;
+
+	if (!t_event(evd, T_WAIT_MS, &eqe))
+		return -ETIMEDOUT;
+	return eqe.type == DAT_EV_DTO ? (int)eqe.status : -EIO;
+}
+
 static void *entry(struct t_queue *q)
 {
 	void *e = q->ring + ((size_t)(q->tail & (q->entries - 1)) << q->shift);

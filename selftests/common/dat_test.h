@@ -165,6 +165,8 @@ int t_poller(struct t_file *f, uint32_t idle_us);
  * 0.
  */
 int t_event(struct t_evd *evd, unsigned int ms, struct dat_eqe *eqe);
+/* Takes the next event.  Returns its status, or a negative errno if it is none of a transfer. */
+int t_status(struct t_evd *evd);
 /* Post a software event. */
 int t_post_soft(struct t_evd *evd, uint64_t cookie);
 /* Fails with -ETIME if a wait of T_WAIT_MS or more was not woken, but found events at its end. */

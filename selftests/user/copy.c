@@ -41,15 +41,6 @@ FIXTURE_TEARDOWN(copy)
 	t_pair_close(&self->p);
 }
 
-static int status_of(struct t_evd *evd)
-{
-	struct dat_eqe eqe;
-
-	if (!t_event(evd, T_WAIT_MS, &eqe))
-		return -ETIMEDOUT;
-	return eqe.type == DAT_EV_DTO ? eqe.status : -EIO;
-}
-
 /* Carry out an RDMA operation of ep[1] between offsets of @from and @to.  Returns its status. */
 static int rdma(FIXTURE_DATA(copy) *self, int op, size_t from, size_t to, uint32_t len)
 {
@@ -60,7 +51,7 @@ static int rdma(FIXTURE_DATA(copy) *self, int op, size_t from, size_t to, uint32
 	int ret = t_rdma(&p->ep[1], op, 1, (uintptr_t)local->va + here, local->lkey, len,
 			 (uintptr_t)remote->va + there, remote->rkey);
 
-	return ret ? ret : status_of(&p->evd[1]);
+	return ret ? ret : t_status(&p->evd[1]);
 }
 
 /* Returns 0 if @to holds @len bytes of @from and guards of 0xee at both sides of them. */
@@ -154,8 +145,8 @@ static int send_scattered(FIXTURE_DATA(copy) *self, struct dat_sge *from, int nf
 	sqe->num_sge = nfrom;
 	memcpy(sqe + 1, from, nfrom * sizeof(*from));
 	ret = t_push(&p->ep[1].sq);
-	ret = ret ? ret : status_of(&p->evd[1]);
-	return ret ? ret : status_of(&p->evd[0]);
+	ret = ret ? ret : t_status(&p->evd[1]);
+	return ret ? ret : t_status(&p->evd[0]);
 }
 
 TEST_F_TIMEOUT(copy, segments_of_all_kinds, 120)
@@ -203,8 +194,8 @@ TEST_F_TIMEOUT(copy, all_segments_are_checked_before_the_first_byte, 60)
 	ASSERT_EQ(0, t_free(&p->f, DAT_OBJ_LMR, gone.id));
 	memset(self->to.va, 0xee, 2048);
 	ASSERT_EQ(0, t_send(&p->ep[1], 1, from.addr, from.lmr, from.len));
-	EXPECT_EQ(DAT_ST_REMOTE_RESPONDER, status_of(&p->evd[1]));
-	EXPECT_EQ(DAT_ST_LOCAL_PROTECTION, status_of(&p->evd[0]));
+	EXPECT_EQ(DAT_ST_REMOTE_RESPONDER, t_status(&p->evd[1]));
+	EXPECT_EQ(DAT_ST_LOCAL_PROTECTION, t_status(&p->evd[0]));
 	EXPECT_EQ((char)0xee, self->to.va[0]);
 	EXPECT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
 	EXPECT_EQ(DAT_EV_BROKEN, eqe.type);

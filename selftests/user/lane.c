@@ -56,16 +56,6 @@ FIXTURE_TEARDOWN(lane)
 	t_pair_close(&self->p);
 }
 
-/* Returns the status of the next event, or a negative errno if it is none of a transfer. */
-static int status_of(struct t_evd *evd)
-{
-	struct dat_eqe eqe;
-
-	if (!t_event(evd, T_WAIT_MS, &eqe))
-		return -ETIMEDOUT;
-	return eqe.type == DAT_EV_DTO ? eqe.status : -EIO;
-}
-
 /* Send a message from ep[1] to ep[0] of a pair.  Returns 0 if both ends report it. */
 static int message(struct t_pair *p)
 {
@@ -73,8 +63,8 @@ static int message(struct t_pair *p)
 	int ret = t_recv(&p->ep[0].rq, 1, at, p->mem.lkey, MSG);
 
 	ret = ret ? ret : t_send(&p->ep[1], 1, at + MSG, p->mem.lkey, MSG);
-	ret = ret ? ret : status_of(&p->evd[1]);
-	return ret ? ret : status_of(&p->evd[0]);
+	ret = ret ? ret : t_status(&p->evd[1]);
+	return ret ? ret : t_status(&p->evd[0]);
 }
 
 /* A process must not start work that a thread of the kernel does for it. */
@@ -94,7 +84,7 @@ TEST_F_TIMEOUT(lane, a_kick_copies_itself_what_it_has_posted, 120)
 		ASSERT_EQ(0, t_rdma(&p->ep[1], DAT_OP_RDMA_WRITE, i, (uintptr_t)lmr.va, lmr.lkey,
 				    LONG, (uintptr_t)lmr.va + LONG, lmr.rkey));
 	for (i = 0; i < WRITES; i++)
-		ASSERT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[1]));
+		ASSERT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[1]));
 	EXPECT_EQ(0, trace_read(log, sizeof(log), "workqueue_queue_work")) TH_LOG("%s", log);
 	trace_end();
 }
@@ -154,8 +144,8 @@ TEST_F_TIMEOUT(lane, a_softirq_copies_for_no_process, 120)
 	for (i = 0; i < ROUNDS; i++) {
 		ASSERT_EQ(0, t_send(&out, i, at, p->mem.lkey, MSG));
 		ASSERT_EQ(0, t_recv(&srq.rq, i, at + MSG, p->mem.lkey, MSG));
-		ASSERT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[1]));
-		ASSERT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[0]));
+		ASSERT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[1]));
+		ASSERT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[0]));
 	}
 	/* Drivers of the machine have a few. */
 	EXPECT_GT(ROUNDS / 2, tasklets() - before);
@@ -198,8 +188,8 @@ TEST_F_TIMEOUT(lane, a_receive_needs_a_kick_only_if_a_message_waits, 60)
 	EXPECT_TRUE(asks_for_kicks(rq));
 	ASSERT_EQ(0, t_recv(rq, 1, at, p->mem.lkey, MSG));
 	EXPECT_FALSE(asks_for_kicks(rq));
-	EXPECT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[0]));
-	EXPECT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[1]));
+	EXPECT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[0]));
+	EXPECT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[1]));
 }
 
 TEST_F_TIMEOUT(lane, an_invalid_receive_ends_the_connection_when_a_message_needs_it, 60)
@@ -256,7 +246,7 @@ TEST_F_TIMEOUT(lane, a_ring_that_is_too_full_holds_no_thread_of_the_peer, 60)
 		prepare_send(&eps[1], at, p->mem.lkey);
 	ASSERT_EQ(0, t_send(&eps[1], i, at, p->mem.lkey, MSG));
 	for (i = 0; i <= FEW; i++)
-		EXPECT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[1]));
+		EXPECT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[1]));
 }
 
 /* A message without a receive holds up no other connection, not even of the same EVDs. */
@@ -289,8 +279,8 @@ TEST_F_TIMEOUT(lane, a_long_message_that_has_waited_arrives, 60)
 	ASSERT_EQ(0, t_send(&p->ep[1], 1, at, lmr.lkey, LONG));
 	ASSERT_TRUE(asks_for_kicks(&p->ep[0].rq));
 	ASSERT_EQ(0, t_recv(&p->ep[0].rq, 1, at + LONG, lmr.lkey, LONG));
-	EXPECT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[0]));
-	EXPECT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[1]));
+	EXPECT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[0]));
+	EXPECT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[1]));
 	EXPECT_EQ(0, memcmp(lmr.va, lmr.va + LONG, LONG));
 }
 
@@ -351,7 +341,7 @@ static int stop_with_a_message(void)
 	ret = t_send(&ep, 1, (uintptr_t)lmr.va, lmr.lkey, LONG / 2);
 	ret = ret ? ret : t_send(&ep, 2, (uintptr_t)lmr.va, lmr.lkey, MSG);
 	raise(SIGSTOP);
-	return ret ? -ret : status_of(&evd);
+	return ret ? -ret : t_status(&evd);
 }
 
 /* Fork the peer, accept it with @in, and wait until it has stopped. */
@@ -402,8 +392,8 @@ TEST_F_TIMEOUT(lane, a_stopped_peer_holds_up_its_own_connection, 120)
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, t_recv(&srq.rq, i, at, lmr.lkey, LONG));
 	for (i = 0; i < 3; i++)
-		ASSERT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[0])) TH_LOG("receive %d", i);
-	ASSERT_EQ(DAT_ST_SUCCESS, status_of(&p->evd[1]));
+		ASSERT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[0])) TH_LOG("receive %d", i);
+	ASSERT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[1]));
 	EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_EP, stopped.id));
 	EXPECT_EQ(0, t_free(&p->f, DAT_OBJ_LMR, lmr.id));
 	ASSERT_EQ(0, message(p));
