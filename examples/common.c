@@ -191,10 +191,10 @@ static char *first_adapter(void)
 
 void node_open(struct node *n, char *device)
 {
+	n->name = device ? device : first_adapter();
 	/* DAT_HANDLE_NULL makes dat_ia_open() create an EVD for async events. */
 	n->async = DAT_HANDLE_NULL;
-	check(dat_ia_open(device ? device : first_adapter(), ASYNC_QLEN, &n->async, &n->ia),
-	      "open the adapter");
+	check(dat_ia_open(n->name, ASYNC_QLEN, &n->async, &n->ia), "open the adapter");
 	check(dat_pz_create(n->ia, &n->pz), "make a protection zone");
 }
 

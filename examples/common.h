@@ -11,11 +11,13 @@
 
 /*
  * struct node - an open adapter
+ * @name: name of the adapter
  * @ia: adapter, the parent of all other objects
  * @async: EVD for async events, which concern no single operation; created by dat_ia_open()
  * @pz: protection zone of all memory and all endpoints
  */
 struct node {
+	char		*name;
 	DAT_IA_HANDLE	ia;
 	DAT_EVD_HANDLE	async;
 	DAT_PZ_HANDLE	pz;

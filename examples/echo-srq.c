@@ -30,7 +30,7 @@
 static const char usage[] =
 	"usage: echo-srq [OPTION]...               return what clients send\n"
 	"       echo-srq [OPTION]... HOST [COUNT]  send COUNT messages (100), compare\n"
-	"  -d, --device IA   adapter, such as rxe0 (default: the first)\n"
+	"  -d, --device IA   adapter, such as rxe0 or lo0 (default: the first)\n"
 	"  -p, --port N      connection qualifier (default: 5055)\n"
 	"      --clients N   serve so many clients and exit (default: serve forever)\n"
 	"  -h, --help        this text\n"
@@ -114,7 +114,7 @@ static void start_server(struct server *s, const struct options *opt)
 	add_buffers(s);
 	check(dat_psp_create(s->node.ia, opt->port, s->evd, DAT_PSP_CONSUMER_FLAG, &s->psp),
 	      "listen");
-	printf("listening at port %u\n", opt->port);
+	printf("listening at port %u of %s\n", opt->port, s->node.name);
 }
 
 static void got_request(struct server *s, DAT_CR_HANDLE cr)

@@ -33,7 +33,7 @@
 static const char usage[] =
 	"usage: epoll-loop [OPTION]...       print what clients say, send input to all\n"
 	"       epoll-loop [OPTION]... HOST  send input to the server, print what it says\n"
-	"  -d, --device IA   adapter, such as rxe0 (default: the first)\n"
+	"  -d, --device IA   adapter, such as rxe0 or lo0 (default: the first)\n"
 	"  -p, --port N      connection qualifier (default: 5055)\n"
 	"      --idle N      give up when nothing happens for N seconds\n"
 	"  -h, --help        this text\n"
@@ -436,7 +436,7 @@ int main(int argc, char **argv)
 	} else {
 		check(dat_psp_create(l.node.ia, opt.port, l.requests, DAT_PSP_CONSUMER_FLAG,
 				     &l.psp), "listen");
-		printf("listening at port %u\n", opt.port);
+		printf("listening at port %u of %s\n", opt.port, l.node.name);
 	}
 	run(&l);
 	close_dat(&l);

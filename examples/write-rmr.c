@@ -31,7 +31,7 @@
 static const char usage[] =
 	"usage: write-rmr [OPTION]...       lend memory to one client, and compare\n"
 	"       write-rmr [OPTION]... HOST  write into the memory of the server there\n"
-	"  -d, --device IA   adapter, such as rxe0 (default: the first)\n"
+	"  -d, --device IA   adapter, such as rxe0 or lo0 (default: the first)\n"
 	"  -p, --port N      connection qualifier (default: 5055)\n"
 	"  -h, --help        this text\n"
 	"Exit status: 0 as it should be, 1 an error or wrong bytes, 2 wrong usage.\n";
@@ -294,7 +294,7 @@ static int serve(const struct options *opt)
 	open_side(&s, opt);
 	check(dat_rmr_create(s.node.pz, &s.rmr), "make a window");
 	check(dat_psp_create(s.node.ia, opt->port, s.evd, DAT_PSP_CONSUMER_FLAG, &psp), "listen");
-	printf("listening at port %u\n", opt->port);
+	printf("listening at port %u of %s\n", opt->port, s.node.name);
 	while (!s.over) {
 		next_event(s.evd, psp == DAT_HANDLE_NULL ? ANSWER_S : 0, &event);
 		server_event(&s, &psp, &event);

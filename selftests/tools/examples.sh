@@ -84,6 +84,20 @@ five_clients() {
 		seen "$tmp/client5" '^300 messages came back as they were$'
 }
 
+# A server for each adapter: lo0 is the last of the list.  Both have the same port.
+both_adapters() {
+	local rc second other=lo0
+	serve write-rmr || return 1
+	seen "$tmp/server" "of $adapter\$" || return 1
+	timeout 80 "$bin/write-rmr" -d "$other" >"$tmp/server2" 2>&1 3>&- &
+	second=$!
+	seen "$tmp/server2" "of $other\$" && ask write-rmr client1 "$host" &&
+		ask write-rmr client2 -d "$other" localhost && served && wait "$second"
+	rc=$?
+	[ $rc = 0 ] || kill "$second" 2>/dev/null
+	return $rc
+}
+
 # The first client is killed with messages in flight.  The server must serve the next client.
 a_killed_client() {
 	local victim
@@ -192,7 +206,7 @@ usage() {
 }
 
 echo "TAP version 13"
-echo "1..9"
+echo "1..10"
 touch "$tmp"/{server,client{1,2,3,4,5}}
 usage
 result "--help helps, and wrong usage is told apart"
@@ -204,6 +218,13 @@ a_killed_client
 result "echo-srq: a client that is killed does not hurt the next" "$tmp"/server "$tmp"/client[12]
 window
 result "write-rmr: the window opens and closes" "$tmp/server" "$tmp/client1"
+if [ "$adapter" != lo0 ] && "$LD_LIBRARY_PATH/dat-info" --list | grep -qx lo0; then
+	both_adapters
+	result "write-rmr: a server for each adapter" "$tmp"/server{,2} "$tmp"/client[12]
+else
+	n=$((n + 1))
+	echo "ok $n examples.write-rmr: a server for each adapter # SKIP no second adapter"
+fi
 conversation
 result "epoll-loop: a server and two clients talk" "$tmp"/server "$tmp"/client[12]
 much_input
