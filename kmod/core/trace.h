@@ -71,6 +71,12 @@
 	EM(DAT_EV_ASYNC_INTERNAL, "ASYNC_INTERNAL") \
 	EMe(DAT_EV_SOFTWARE, "SOFTWARE")
 
+#define DAT_EXTRA_NAMES	\
+	EM(DAT_EXTRA_NONE, "NONE") \
+	EM(DAT_EXTRA_KEY, "KEY") \
+	EM(DAT_EXTRA_IMM, "IMM") \
+	EMe(DAT_EXTRA_WRITE, "WRITE_IMM")
+
 #undef EM
 #undef EMe
 #define EM(value, name)		TRACE_DEFINE_ENUM(value);
@@ -81,6 +87,7 @@ DAT_CONN_STATE_NAMES
 DAT_OP_NAMES
 DAT_STATUS_NAMES
 DAT_EVENT_NAMES
+DAT_EXTRA_NAMES
 
 #undef EM
 #undef EMe
@@ -92,6 +99,7 @@ DAT_EVENT_NAMES
 #define dat_show_op(op)			__print_symbolic(op, DAT_OP_NAMES)
 #define dat_show_status(status)		__print_symbolic(status, DAT_STATUS_NAMES)
 #define dat_show_event(type)		__print_symbolic(type, DAT_EVENT_NAMES)
+#define dat_show_extra(kind)		__print_symbolic(kind, DAT_EXTRA_NAMES)
 
 TRACE_EVENT(dat_ep_state,
 	TP_PROTO(const struct dat_ep *ep, u32 new),
@@ -128,14 +136,15 @@ TRACE_EVENT(dat_conn_state,
 );
 
 TRACE_EVENT(dat_post,
-	TP_PROTO(const struct dat_obj *obj, u8 op, u64 cookie, u32 len, u32 num_sge),
-	TP_ARGS(obj, op, cookie, len, num_sge),
+	TP_PROTO(const struct dat_obj *obj, u8 op, u64 cookie, u32 len, u32 num_sge, bool imm),
+	TP_ARGS(obj, op, cookie, len, num_sge, imm),
 	TP_STRUCT__entry(
 		__field(u32, id)
 		__field(u64, cookie)
 		__field(u32, len)
 		__field(u32, num_sge)
 		__field(u8, op)
+		__field(bool, imm)
 	),
 	TP_fast_assign(
 		__entry->id = obj->id;
@@ -143,20 +152,22 @@ TRACE_EVENT(dat_post,
 		__entry->len = len;
 		__entry->num_sge = num_sge;
 		__entry->op = op;
+		__entry->imm = imm;
 	),
-	TP_printk("obj=%u op=%s cookie=%#llx len=%u num_sge=%u", __entry->id,
+	TP_printk("obj=%u op=%s cookie=%#llx len=%u num_sge=%u imm=%d", __entry->id,
 		  dat_show_op(__entry->op), __entry->cookie, __entry->len,
-		  __entry->num_sge)
+		  __entry->num_sge, __entry->imm)
 );
 
 TRACE_EVENT(dat_complete,
-	TP_PROTO(const struct dat_ep *ep, bool recv, u64 cookie, u8 status, u32 len),
-	TP_ARGS(ep, recv, cookie, status, len),
+	TP_PROTO(const struct dat_ep *ep, bool recv, u64 cookie, u8 status, u32 len, u8 extra),
+	TP_ARGS(ep, recv, cookie, status, len, extra),
 	TP_STRUCT__entry(
 		__field(u32, id)
 		__field(u64, cookie)
 		__field(u32, len)
 		__field(u8, status)
+		__field(u8, extra)
 		__field(bool, recv)
 	),
 	TP_fast_assign(
@@ -165,10 +176,12 @@ TRACE_EVENT(dat_complete,
 		__entry->len = len;
 		__entry->status = status;
 		__entry->recv = recv;
+		__entry->extra = extra;
 	),
-	TP_printk("ep=%u %s cookie=%#llx status=%s len=%u", __entry->id,
+	TP_printk("ep=%u %s cookie=%#llx status=%s len=%u extra=%s", __entry->id,
 		  __entry->recv ? "recv" : "request", __entry->cookie,
-		  dat_show_status(__entry->status), __entry->len)
+		  dat_show_status(__entry->status), __entry->len,
+		  dat_show_extra(__entry->extra))
 );
 
 TRACE_EVENT(dat_event,

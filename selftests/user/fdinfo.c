@@ -77,6 +77,29 @@ TEST(every_object_has_a_line)
 	t_pair_close(&p);
 }
 
+/* After a BAD_RESPONSE, the first question is which end has not asked. */
+TEST(an_ep_tells_whether_it_has_immediate_data)
+{
+	struct dat_ep_create arg = {
+		.size = sizeof(arg), .max_recv = 4, .max_request = 4, .max_recv_iov = 1,
+		.max_request_iov = 1,
+	};
+	char line[512], want[32];
+	struct t_ep ep;
+	struct t_file f;
+
+	ASSERT_EQ(0, t_open(&f));
+	ASSERT_EQ(0, t_pz(&f, &arg.pz));
+	do {
+		ASSERT_EQ(0, t_any_ep(&f, &arg, &ep));
+		line_of(f.fd, "ep", ep.id, line);
+		snprintf(want, sizeof(want), " immediate=%u ", arg.flags);
+		EXPECT_NE(NULL, strstr(line, want)) TH_LOG("%s", line);
+		arg.flags ^= DAT_EP_FLAG_IMMEDIATE;
+	} while (arg.flags && f.info.sqe_flags & DAT_SQE_IMM);
+	t_close(&f);
+}
+
 /*
  * Read the numbers of the fdinfo line "@pool:" into @chunks, @bytes and @used.  Returns 1 if fdinfo
  * has the line, else 0.

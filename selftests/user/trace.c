@@ -191,6 +191,71 @@ TEST_F(trace, a_send_from_kick_to_event)
 	}
 }
 
+/* Makes both EPs anew with these flags, and connects them. */
+static int reconnect_with(struct t_pair *p, uint32_t receiver, uint32_t sender)
+{
+	struct dat_ep_create arg = {
+		.size = sizeof(arg), .pz = p->pz, .max_recv = T_QUEUE, .max_request = T_QUEUE,
+		.max_recv_iov = 1, .max_request_iov = 1, .flags = receiver,
+	};
+	int i, ret = 0;
+
+	for (i = 0; i < 2 && !ret; i++) {
+		arg.recv_evd = p->evd[i].id;
+		arg.request_evd = p->evd[i].id;
+		arg.connect_evd = p->evd[i].id;
+		ret = t_any_ep(&p->f, &arg, &p->ep[i]);
+		arg.flags = sender;
+	}
+	return ret ? ret : t_pair_connect(p);
+}
+
+/*
+ * The trace tells why a receive is used up that no send has asked for, or why it has failed.  Over
+ * lo0 a refused message brings nothing.
+ */
+TEST_F_TIMEOUT(trace, immediate_data_of_a_write_show_at_both_ends, 60)
+{
+	static const struct {
+		uint32_t asked;
+		const char *end;
+	} cases[] = {
+		{ DAT_EP_FLAG_IMMEDIATE, "SUCCESS len=0 extra=WRITE_IMM\n" },
+		{ 0, "BAD_RESPONSE len=0 extra=" },
+	};
+	struct t_pair *p = &self->p;
+	struct dat_sqe *sqe;
+	char text[2][96];
+	struct dat_eqe eqe;
+	unsigned int i, j;
+	const char *at;
+
+	if (!(p->f.info.sqe_flags & DAT_SQE_IMM))
+		SKIP(return, "the adapter has no immediate data");
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, reconnect_with(p, cases[i].asked, DAT_EP_FLAG_IMMEDIATE));
+		ASSERT_EQ(0, t_recv(&p->ep[0].rq, i + 1, (uintptr_t)p->mem.va, p->mem.lkey, 64));
+		sqe = t_sqe(&p->ep[1].sq);
+		sqe->opcode = DAT_OP_RDMA_WRITE;
+		sqe->flags = DAT_SQE_IMM;
+		sqe->cookie = COOKIE;
+		ASSERT_EQ(0, t_push(&p->ep[1].sq));
+		ASSERT_EQ(1, t_event(&p->evd[0], T_WAIT_MS, &eqe));
+		ASSERT_EQ(1, t_event(&p->evd[1], T_WAIT_MS, &eqe));
+		usleep(100000);
+		collect(self->log, sizeof(self->log));
+		snprintf(text[0], sizeof(text[0]),
+			 "dat_post: obj=%u op=RDMA_WRITE cookie=%#llx len=0 num_sge=0 imm=1\n",
+			 p->ep[1].id, COOKIE);
+		snprintf(text[1], sizeof(text[1]), "dat_complete: ep=%u recv cookie=%#x status=%s",
+			 p->ep[0].id, i + 1, cases[i].end);
+		for (at = self->log, j = 0; j < 2; j++) {
+			at = after(at, text[j]);
+			ASSERT_NE(NULL, at) TH_LOG("not there: %s\n%s", text[j], self->log);
+		}
+	}
+}
+
 /*
  * perf and trace-cmd know no enumeration: the formats from which they decode a trace must have the
  * numbers.

@@ -83,7 +83,7 @@ void dat_report_dto(struct dat_ep *ep, bool recv, u64 cookie, u8 flags, u8 statu
 
 	lockdep_assert_held(&ep->lock);
 	count_completion(ep, status);
-	trace_dat_complete(ep, recv, cookie, status, len);
+	trace_dat_complete(ep, recv, cookie, status, len, extra ? extra->kind : DAT_EXTRA_NONE);
 	if (!failed && flags & DAT_SQE_SUPPRESS)
 		return;
 	eqe = dto_event(ep, recv, cookie, flags, status, failed ? 0 : len);
@@ -118,7 +118,7 @@ void dat_report_bind(struct dat_ep *ep, const struct dat_bind *bind, u8 status)
 
 	lockdep_assert_held(&ep->lock);
 	count_completion(ep, status);
-	trace_dat_complete(ep, false, bind->cookie, status, 0);
+	trace_dat_complete(ep, false, bind->cookie, status, 0, DAT_EXTRA_NONE);
 	rmr = dat_obj_get(ep->obj.ia, DAT_OBJ_RMR, bind->rmr);
 	if (!IS_ERR(rmr)) {
 		eqe.owner = rmr->obj.user_data;
@@ -157,7 +157,7 @@ void dat_complete_requests(struct dat_conn *conn, u32 n, u8 status, u8 last)
 		st = at + 1 == end ? last : status;
 		op = dat_flags_op(slot->flags);
 		if (st == DAT_ST_SUCCESS && !dat_slot_owes_event(slot)) {
-			trace_dat_complete(ep, false, slot->cookie, st, slot->len);
+			trace_dat_complete(ep, false, slot->cookie, st, slot->len, DAT_EXTRA_NONE);
 			quiet++;
 			continue;
 		}
@@ -335,7 +335,7 @@ static __always_inline void write_event(const struct dat_ep *ep, struct dat_evd 
 	u32 len = recv ? c->len : slot->len;
 
 	*eqe = dto_event(ep, recv, slot->cookie, slot->flags, DAT_ST_SUCCESS, len);
-	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len);
+	trace_dat_complete(ep, recv, slot->cookie, DAT_ST_SUCCESS, len, DAT_EXTRA_NONE);
 	trace_dat_event(evd, eqe, evd->ring.tail + n + 1, true);
 }
 

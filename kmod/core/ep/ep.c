@@ -554,7 +554,8 @@ static void ep_show(struct seq_file *m, struct dat_obj *obj)
 	seq_printf(m, " rq_entries=%u rq_head=%u rq_done=%u rq_bad=%llu rq_armed=%u srq=%u",
 		   ep->rq.entries, ep->rq.head, ep->rq.done, ep->rq.bad, ep->rq.armed,
 		   ep->srq ? ep->srq->obj.id : 0);
-	seq_printf(m, " inflight=%u silent=%u conns=%d", ep->conn ? ep->conn->inflight : 0,
+	seq_printf(m, " immediate=%d inflight=%u silent=%u conns=%d",
+		   !!(ep->attr.flags & DAT_EP_FLAG_IMMEDIATE), ep->conn ? ep->conn->inflight : 0,
 		   ep->conn ? ep->conn->silent : 0,
 		   atomic_read(&ep->nconns));
 	if (ep->conn)

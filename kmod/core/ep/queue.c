@@ -244,7 +244,8 @@ static void sq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib
 	slot->at = conn->ep->sq.head - 1;
 	wr->wr_cqe = &slot->cqe;
 	wr->next = NULL;
-	trace_dat_post(&conn->ep->obj, conn->ep->wr.op, slot->cookie, slot->len, wr->num_sge);
+	trace_dat_post(&conn->ep->obj, conn->ep->wr.op, slot->cookie, slot->len, wr->num_sge,
+		       conn->ep->wr.with_imm);
 }
 
 /*
@@ -557,7 +558,7 @@ static void rq_fill_slot(struct dat_conn *conn, struct dat_slot *slot, struct ib
 	slot->flags = conn->ep->wr.flags;
 	wr->wr_cqe = &slot->cqe;
 	wr->next = NULL;
-	trace_dat_post(&conn->ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, wr->num_sge);
+	trace_dat_post(&conn->ep->obj, DAT_OP_INVALID, slot->cookie, slot->len, wr->num_sge, false);
 }
 
 static void rq_refuse(struct dat_conn *conn, u64 cookie, u8 flags, int err)

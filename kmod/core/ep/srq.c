@@ -191,7 +191,7 @@ static int srq_post(struct dat_srq *srq)
 	if (srq->obj.ia->dev->ops->srq_post(srq, &rwr))
 		return -EBADMSG;
 	srq->nfree--;
-	trace_dat_post(&srq->obj, DAT_OP_INVALID, slot->cookie, slot->len, n);
+	trace_dat_post(&srq->obj, DAT_OP_INVALID, slot->cookie, slot->len, n, false);
 	return 0;
 }
 
