@@ -186,7 +186,7 @@ static __always_inline DAT_RETURN post(DAT_EP_HANDLE handle, u8 op, DAT_COUNT nu
 		spin_lock(&ep->lock);
 		if (unlikely(ep->dead))
 			rc = kdat_dead(obj, rc);
-		else if (immed && !(ep->attr.flags & DAT_EP_FLAG_IMMEDIATE))
+		else if (immed && !dat_ep_has_imm(ep))
 			rc = KDAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 		else if (op == DAT_OP_INVALID)
 			rc = post_recv(ep, num, iov, cookie, flags);

@@ -209,18 +209,12 @@ static enum lo_step message_unfit(struct lo_batch *b, const struct lo_wqe *wqe,
 							    DAT_ST_BAD_RESPONSE);
 }
 
-/* Returns true if the receiver has asked for immediate data. */
-static bool takes_imm(const struct lo_lane *l)
-{
-	return l->to->conn.ep->attr.flags & DAT_EP_FLAG_IMMEDIATE;
-}
-
 /* Returns true if the receiver takes what the message has in addition to its bytes. */
 static bool takes_extra(const struct lo_lane *l, const struct lo_wqe *wqe)
 {
 	if (wqe->op == LO_SEND_INV)
 		return invalidated_mr(l, wqe);
-	return wqe->op != LO_SEND_IMM || takes_imm(l);
+	return wqe->op != LO_SEND_IMM || dat_ep_has_imm(l->to->conn.ep);
 }
 
 /* Ends a message that has arrived. */
@@ -311,7 +305,7 @@ static enum lo_step do_rdma(struct lo_batch *b, const struct lo_wqe *wqe)
 		recv = batch_recv(b);
 		if (!recv)
 			return STEP_STALL;
-		if (!l->done && !takes_imm(l))
+		if (!l->done && !dat_ep_has_imm(l->to->conn.ep))
 			return message_unfit(b, wqe, recv, &local);
 	}
 	/* As on devices, an operation of length 0 needs no key. */

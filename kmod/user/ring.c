@@ -90,8 +90,7 @@ static int ring_copy_inline(const struct dat_queue *q, struct dat_wr *wr, const 
 /* Returns true if both the EP and the operation of the entry may have immediate data. */
 static bool sqe_may_have_imm(const struct dat_queue *q, const struct dat_sqe *sqe)
 {
-	return sqe->flags & DAT_SQE_IMM &&
-	       to_dat_ep(q->obj)->attr.flags & DAT_EP_FLAG_IMMEDIATE &&
+	return sqe->flags & DAT_SQE_IMM && dat_ep_has_imm(to_dat_ep(q->obj)) &&
 	       (sqe->opcode == DAT_OP_SEND || sqe->opcode == DAT_OP_RDMA_WRITE);
 }
 

@@ -267,8 +267,7 @@ static u8 recv_status(const struct dat_conn *conn, const struct dat_completion *
 {
 	bool imm = c->extra.kind == DAT_EXTRA_IMM || c->extra.kind == DAT_EXTRA_WRITE;
 
-	if (!imm || c->status != DAT_ST_SUCCESS ||
-	    conn->ep->attr.flags & DAT_EP_FLAG_IMMEDIATE)
+	if (!imm || c->status != DAT_ST_SUCCESS || dat_ep_has_imm(conn->ep))
 		return c->status;
 	return c->len > c->slot->len ? DAT_ST_LOCAL_LENGTH : DAT_ST_BAD_RESPONSE;
 }

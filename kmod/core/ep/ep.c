@@ -555,9 +555,8 @@ static void ep_show(struct seq_file *m, struct dat_obj *obj)
 		   ep->rq.entries, ep->rq.head, ep->rq.done, ep->rq.bad, ep->rq.armed,
 		   ep->srq ? ep->srq->obj.id : 0);
 	seq_printf(m, " immediate=%d inflight=%u silent=%u conns=%d",
-		   !!(ep->attr.flags & DAT_EP_FLAG_IMMEDIATE), ep->conn ? ep->conn->inflight : 0,
-		   ep->conn ? ep->conn->silent : 0,
-		   atomic_read(&ep->nconns));
+		   dat_ep_has_imm(ep), ep->conn ? ep->conn->inflight : 0,
+		   ep->conn ? ep->conn->silent : 0, atomic_read(&ep->nconns));
 	if (ep->conn)
 		seq_printf(m, " comp_vector=%u", ep->conn->comp_vector);
 	seq_printf(m, " requests=%llu receives=%llu kicks=%llu", ep->sq.posts, ep->rq.posts,

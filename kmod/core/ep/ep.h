@@ -100,6 +100,12 @@ static inline bool dat_ep_posting(enum dat_ep_state state)
 	return state == DAT_EP_CONNECTED || state == DAT_EP_DISC_PENDING;
 }
 
+/* Returns true if the EP has immediate data.  Constant while the EP has a connection. */
+static inline bool dat_ep_has_imm(const struct dat_ep *ep)
+{
+	return ep->attr.flags & DAT_EP_FLAG_IMMEDIATE;
+}
+
 struct dat_ep_parents {
 	struct dat_pz *pz;
 	struct dat_evd *recv_evd, *request_evd, *connect_evd;
