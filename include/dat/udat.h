@@ -217,7 +217,8 @@ typedef enum dat_pz_support {
  * @num_provider_specific_attr: number of entries of @provider_specific_attr
  * @provider_specific_attr: attributes of the provider; valid until the IA is closed.
  *	"relaxed_order" names the contexts through which the bytes of a peer's write may become
- *	visible out of order: "none", "rmr" or "lmr,rmr"
+ *	visible out of order: "none", "rmr" or "lmr,rmr".  "immediate_data" is there, with the value
+ *	"1", if endpoints may have the attribute of that name
  */
 struct dat_provider_attr {
 	char				provider_name[DAT_NAME_MAX_LENGTH];

@@ -767,7 +767,8 @@ typedef struct kdat_provider_info {
  * @num_provider_specific_attr: number of entries of @provider_specific_attr
  * @provider_specific_attr: attributes of the implementation; valid until the IA is closed.
  *	"relaxed_order" is "lmr,rmr" if the bytes of a peer's write may become visible out of order,
- *	else "none"
+ *	else "none".  "immediate_data" is there, with the value "1", if endpoints may have the
+ *	attribute of that name
  */
 typedef struct kdat_provider_attr {
 	char				provider_name[DAT_NAME_MAX_LENGTH];

@@ -288,11 +288,11 @@ static void fill_merging(DAT_PROVIDER_ATTR *attr)
 }
 
 /*
- * Named attribute, which tells the keys of kernel memory through which the bytes of a peer's write
- * may become visible out of order.
+ * Named attributes: the keys of kernel memory through which the bytes of a peer's write may become
+ * visible out of order, then immediate data, which adapters over iWARP do not have.
  */
-static DAT_NAMED_ATTR ordered = { "relaxed_order", "none" };
-static DAT_NAMED_ATTR relaxed = { "relaxed_order", "lmr,rmr" };
+static DAT_NAMED_ATTR ordered[] = { { "relaxed_order", "none" }, { "immediate_data", "1" } };
+static DAT_NAMED_ATTR relaxed[] = { { "relaxed_order", "lmr,rmr" }, { "immediate_data", "1" } };
 
 static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 {
@@ -330,8 +330,8 @@ static void fill_provider_attr(struct kdat_ia *kia, DAT_PROVIDER_ATTR *attr)
 	attr->is_interrupt_safe = DAT_FALSE;
 	attr->fmr_supported = limits->fast_reg_pages ? DAT_TRUE : DAT_FALSE;
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
-	attr->num_provider_specific_attr = 1;
-	attr->provider_specific_attr = limits->caps & DAT_IA_CAP_RELAXED_RMR ? &relaxed : &ordered;
+	attr->num_provider_specific_attr = ia->iwarp ? 1 : 2;
+	attr->provider_specific_attr = limits->caps & DAT_IA_CAP_RELAXED_RMR ? relaxed : ordered;
 }
 
 DAT_RETURN kdat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,

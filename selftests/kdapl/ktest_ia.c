@@ -27,9 +27,12 @@ static void ia_query_fills_the_attributes(struct ktest *t)
 		       ia->ia_address_ptr && pa->is_thread_safe == DAT_TRUE &&
 		       pa->upcall_policy == DAT_UPCALL_MANY &&
 		       pa->ep_creator == DAT_PSP_CREATES_EP_IFASKED &&
-		       pa->num_provider_specific_attr == 1 &&
+		       pa->num_provider_specific_attr ==
+		       (pa->rdma_write_for_rdma_read_req ? 1 : 2) &&
 		       !strcmp(pa->provider_specific_attr[0].name, "relaxed_order") &&
-		       !strcmp(pa->provider_specific_attr[0].value, "none");
+		       !strcmp(pa->provider_specific_attr[0].value, "none") &&
+		       !strcmp(pa->provider_specific_attr[1].name, "immediate_data") &&
+		       !strcmp(pa->provider_specific_attr[1].value, "1");
 	}
 	kfree(ia);
 	kfree(pa);

@@ -330,9 +330,14 @@ TEST_F(life, the_attributes_make_sense)
 	ASSERT_LT(0, a.optimal_buffer_alignment);
 	EXPECT_EQ(0, DAT_OPTIMAL_ALIGNMENT % a.optimal_buffer_alignment);
 	EXPECT_LT(0, a.max_private_data_size);
-	ASSERT_EQ(1, a.num_provider_specific_attr);
+	/* Only an adapter over iWARP has no immediate data. */
+	ASSERT_EQ(a.rdma_write_for_rdma_read_req ? 1 : 2, a.num_provider_specific_attr);
 	EXPECT_STREQ("relaxed_order", a.provider_specific_attr[0].name);
 	EXPECT_STREQ("none", a.provider_specific_attr[0].value);
+	if (a.num_provider_specific_attr == 2) {
+		EXPECT_STREQ("immediate_data", a.provider_specific_attr[1].name);
+		EXPECT_STREQ("1", a.provider_specific_attr[1].value);
+	}
 	EXPECT_NE(DAT_PSP_CREATES_EP_ALWAYS, a.ep_creator);
 	EXPECT_EQ(DAT_FALSE, a.supports_multipath);
 	EXPECT_LT(0, self->p.attr.max_eps);

@@ -315,12 +315,15 @@ TEST_F(immediate, values_of_the_attribute)
 TEST_F(immediate, an_adapter_without_them_refuses_the_attribute)
 {
 	struct a_pair *p = &self->p;
+	DAT_PROVIDER_ATTR attr;
 
 	a_close(p);
 	has_none = 1;
 	ASSERT_EQ(DAT_SUCCESS, a_open(p));
 	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0), make(p, 1, "1"));
 	EXPECT_EQ(DAT_SUCCESS, make(p, 1, "0"));
+	ASSERT_EQ(DAT_SUCCESS, dat_ia_query(p->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
+	EXPECT_EQ(1, attr.num_provider_specific_attr);
 }
 
 TEST_F_TIMEOUT(immediate, arguments_are_checked, 60)

@@ -322,24 +322,27 @@ static void fill_merging(DAT_PROVIDER_ATTR *attr)
 		merge[i] = DAT_TRUE;
 }
 
+#define NAMED(keys)	{ { "relaxed_order", keys }, { "immediate_data", "1" } }
+
 /*
- * Set the named attribute, which tells the keys through which the bytes of a peer's write may
- * become visible out of order.  A driver that does not know relaxed order does not tell the keys.
+ * Set the named attributes: the keys through which the bytes of a peer's write may become visible
+ * out of order, then immediate data, if the adapter has them.  A driver that does not know the
+ * first is older than the second.
  */
-static void fill_relaxed(const struct dat_ia_query *info, DAT_PROVIDER_ATTR *attr)
+static void fill_named(const struct dat_ia_query *info, DAT_PROVIDER_ATTR *attr)
 {
-	static DAT_NAMED_ATTR none = { "relaxed_order", "none" };
-	static DAT_NAMED_ATTR rmr = { "relaxed_order", "rmr" };
-	static DAT_NAMED_ATTR both = { "relaxed_order", "lmr,rmr" };
+	static DAT_NAMED_ATTR none[] = NAMED("none");
+	static DAT_NAMED_ATTR rmr[] = NAMED("rmr");
+	static DAT_NAMED_ATTR both[] = NAMED("lmr,rmr");
 
 	if (!(info->caps & DAT_IA_CAP_RELAXED))
 		return;
-	attr->num_provider_specific_attr = 1;
-	attr->provider_specific_attr = &none;
+	attr->num_provider_specific_attr = info->sqe_flags & DAT_SQE_IMM ? 2 : 1;
+	attr->provider_specific_attr = none;
 	if (info->caps & DAT_IA_CAP_RELAXED_RMR)
-		attr->provider_specific_attr = &rmr;
+		attr->provider_specific_attr = rmr;
 	if (info->caps & DAT_IA_CAP_RELAXED_LMR)
-		attr->provider_specific_attr = &both;
+		attr->provider_specific_attr = both;
 }
 
 static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
@@ -371,7 +374,7 @@ static void fill_provider_attr(struct udat_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->ep_recv_info_supported = 0x11;	/* buffers and span, only if the EP has no SRQ */
 	attr->rdma_write_for_rdma_read_req =
 		ia->info.flags & DAT_IA_FLAG_IWARP ? DAT_TRUE : DAT_FALSE;
-	fill_relaxed(&ia->info, attr);
+	fill_named(&ia->info, attr);
 }
 
 UDAT_EXPORT DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
