@@ -5,9 +5,7 @@
  * events.
  */
 #define _GNU_SOURCE
-#include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "dat_api.h"
@@ -221,17 +219,17 @@ TEST_F_TIMEOUT(immediate, inline_data_go_with_them, 60)
 /* A write with a number completes a receive, so its sender may ask that the receiver is woken. */
 TEST_F_TIMEOUT(immediate, a_write_may_ask_to_wake_the_receiver, 60)
 {
+	DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
 	DAT_NAMED_ATTR named = { "immediate_data", "1" };
-	struct pollfd pfd = { .events = POLLIN };
 	struct a_pair *p = &self->p;
 	DAT_EP_ATTR attr = a_attr(p);
-	DAT_EVD_HANDLE evd;
+	DAT_EVD_HANDLE evd, hint;
+	DAT_CNO_HANDLE cno;
 	DAT_EVENT event;
 
 	CONNECTED();
-	ASSERT_EQ(DAT_SUCCESS,
-		  dat_evd_create(p->ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd));
-	ASSERT_EQ(DAT_SUCCESS, dat_linux_evd_fd(evd, &pfd.fd));
+	ASSERT_EQ(DAT_SUCCESS, dat_cno_create(p->ia, agent, &cno));
+	ASSERT_EQ(DAT_SUCCESS, dat_evd_create(p->ia, 64, cno, DAT_EVD_DTO_FLAG, &evd));
 	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 	attr.ep_provider_specific_count = 1;
 	attr.ep_provider_specific = &named;
@@ -246,12 +244,11 @@ TEST_F_TIMEOUT(immediate, a_write_may_ask_to_wake_the_receiver, 60)
 	ASSERT_EQ(DAT_SUCCESS, post_recv(p, 2));
 	ASSERT_EQ(DAT_SUCCESS, write_immed(p, 8, NUMBER, 0));
 	EXPECT_EQ(DAT_DTO_SUCCESS, a_dto(p->evd[1], NULL, NULL));
-	EXPECT_EQ(0, poll(&pfd, 1, A_QUIET_US / 1000));
+	EXPECT_EQ(RC(DAT_QUEUE_EMPTY, 0), dat_cno_wait(cno, A_QUIET_US, &hint));
 	ASSERT_EQ(DAT_SUCCESS, write_immed(p, 8, NUMBER, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
-	EXPECT_EQ(1, poll(&pfd, 1, A_WAIT_US / 1000));
+	EXPECT_EQ(DAT_SUCCESS, dat_cno_wait(cno, A_WAIT_US, &hint));
 	ASSERT_EQ(DAT_SUCCESS, dat_evd_dequeue(evd, &event));
 	EXPECT_EQ(DAT_LINUX_RDMA_WRITE_IMMED_EVENT, event.event_number);
-	close(pfd.fd);
 }
 
 TEST_F_TIMEOUT(immediate, an_ep_without_the_attribute_neither_sends_nor_takes_them, 60)
