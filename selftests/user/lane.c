@@ -192,6 +192,31 @@ TEST_F_TIMEOUT(lane, a_receive_needs_a_kick_only_if_a_message_waits, 60)
 	EXPECT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[1]));
 }
 
+/* An SRQ asks for kicks as on a device, so it needs none while enough buffers are left. */
+TEST_F_TIMEOUT(lane, buffers_of_an_srq_need_no_kicks_unless_it_runs_low, 60)
+{
+	static const int counts[] = { 2, BUFFERS };
+	struct t_pair *p = &self->p;
+	uint64_t at = (uintptr_t)p->mem.va;
+	struct t_ep in, out;
+	struct t_srq srq;
+	int i, n;
+
+	NEED_LO();
+	for (n = 0; n < 2; n++) {
+		ASSERT_EQ(0, connect_to_srq(p, &srq, &in, &out));
+		for (i = 0; i < counts[n]; i++)
+			ASSERT_EQ(0, t_recv(&srq.rq, i, at, p->mem.lkey, MSG));
+		for (i = 0; i < BUFFERS; i++) {
+			ASSERT_EQ(0, t_send(&out, i, at + MSG, p->mem.lkey, MSG));
+			ASSERT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[1]));
+			ASSERT_EQ(DAT_ST_SUCCESS, t_status(&p->evd[0]));
+			EXPECT_FALSE(asks_for_kicks(&srq.rq)) TH_LOG("%d buffers", counts[n]);
+			ASSERT_EQ(0, t_recv(&srq.rq, i, at, p->mem.lkey, MSG));
+		}
+	}
+}
+
 TEST_F_TIMEOUT(lane, an_invalid_receive_ends_the_connection_when_a_message_needs_it, 60)
 {
 	struct t_pair *p = &self->p;
