@@ -303,6 +303,72 @@ TEST_F_TIMEOUT(immediate, each_message_has_its_own, 120)
 }
 
 /*
+ * Posts with one kick @n messages of 8 bytes: a write with a number, a send with one, and a send
+ * without one, in turns.
+ */
+static int post_row(FIXTURE_DATA(immediate) *self, unsigned int n)
+{
+	struct dat_sqe *sqe;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		sqe = fill(self, i % 3 ? DAT_OP_SEND : DAT_OP_RDMA_WRITE, i, 8, NUMBER + i);
+		if (i % 3 == 2) {
+			sqe->flags = 0;
+			sqe->imm = 0;
+		}
+		self->ep[1].sq.tail += i + 1 < n;
+	}
+	return t_push(&self->ep[1].sq);
+}
+
+/* Messages that complete together, some of which have numbers, are reported together. */
+TEST_F_TIMEOUT(immediate, each_message_of_a_row_has_its_own, 60)
+{
+	static const uint32_t flags[] = { WRITE_IMM, SEND_IMM, 0 };
+	unsigned int i;
+
+	NEEDS_IMMEDIATE();
+	ASSERT_EQ(0, connected(self, BOTH));
+	for (i = 0; i < T_QUEUE; i++)
+		ASSERT_EQ(0, recv(self, i));
+	ASSERT_EQ(0, post_row(self, T_QUEUE));
+	for (i = 0; i < T_QUEUE; i++)
+		EXPECT_EQ(0, received(self, i, flags[i % 3], 8, flags[i % 3] ? NUMBER + i : 0))
+			TH_LOG("message %u", i);
+	for (i = 0; i < T_QUEUE; i++)
+		EXPECT_EQ(0, sent(self, i, i % 3 ? DAT_OP_SEND : DAT_OP_RDMA_WRITE, 8));
+	EXPECT_EQ(self->rq->status->head, self->rq->status->done);
+}
+
+/* A message without a number that arrives before one with a number is good. */
+TEST_F_TIMEOUT(immediate, a_row_is_good_up_to_the_first_that_is_refused, 60)
+{
+	struct dat_eqe eqe;
+	struct dat_sqe *sqe;
+	unsigned int i;
+
+	NEEDS_IMMEDIATE();
+	ASSERT_EQ(0, connected(self, 0, DAT_EP_FLAG_IMMEDIATE));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, recv(self, i));
+	sqe = fill(self, DAT_OP_SEND, 0, 8, 0);
+	sqe->flags = 0;
+	self->ep[1].sq.tail++;
+	fill(self, DAT_OP_RDMA_WRITE, 1, 8, NUMBER);
+	self->ep[1].sq.tail++;
+	ASSERT_EQ(0, post(self, DAT_OP_SEND, 2, 8, NUMBER));
+	EXPECT_EQ(0, received(self, 0, 0, 8, 0));
+	ASSERT_EQ(1, t_event(&self->evd[0], T_WAIT_MS, &eqe));
+	EXPECT_EQ(DAT_ST_BAD_RESPONSE, eqe.status);
+	EXPECT_EQ(1, eqe.cookie);
+	EXPECT_EQ(self->recv, eqe.flags);
+	EXPECT_EQ(0, eqe.imm);
+	EXPECT_EQ(DAT_EV_BROKEN, t_end(&self->evd[0], self->count));
+	EXPECT_EQ(0, self->count[DAT_ST_SUCCESS]);
+}
+
+/*
  * Writes consume receives, so their completions must give the entries of the receive queue back,
  * and move on to those that wait in the ring.
  */
