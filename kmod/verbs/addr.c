@@ -595,6 +595,25 @@ static int choose_source(const struct dat_ia *ia, const struct sockaddr_storage 
 }
 
 /*
+ * Sets @src to the address of a RoCE port that equals @of_route.  Returns false if there is none,
+ * or if @ia may not connect from it.  The few addresses of most ports stand at the beginning of the
+ * table of GIDs, which has hundreds of entries.
+ */
+static bool roce_source(const struct dat_ia *ia, const struct sockaddr_storage *of_route,
+			struct sockaddr_storage *src)
+{
+	struct ib_device *ibdev = verbs_device(ia->dev);
+	u32 nr;
+
+	if (!rdma_protocol_roce(ibdev, ia->port))
+		return false;
+	for (nr = 0; addr_roce(ibdev, ia->port, ia->net, &nr, src); nr++)
+		if (dat_addr_same(src, of_route))
+			return ia_may_use(ia, src);
+	return false;
+}
+
+/*
  * Sets @src to the address of a locked IA from which to connect to @dst.  The choices, in this
  * order, are:
  *
@@ -604,8 +623,8 @@ static int choose_source(const struct dat_ia *ia, const struct sockaddr_storage 
  * - the address of the family of @dst for which dat_addr_rank() is highest.
  *
  * A process connects as often as it likes, and the port may have thousands of addresses, so this
- * reads them once.  Fails with -ENETUNREACH if the IA has no address of the family of @dst, or with
- * -ENOMEM.
+ * reads them at most twice.  Fails with -ENETUNREACH if the IA has no address of the family of
+ * @dst, or with -ENOMEM.
  */
 int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
 		 struct sockaddr_storage *src)
@@ -617,6 +636,8 @@ int verbs_source(const struct dat_ia *ia, const struct sockaddr_storage *dst,
 	lockdep_assert_held(&ia->sem);
 	if (source_of_route(ia->net, dst, &of_route))
 		of_route.ss_family = AF_UNSPEC;
+	else if (roce_source(ia, &of_route, src))
+		return 0;
 	ret = addrs_list(ia->dev, ia->port, ia->net, &a);
 	if (!ret)
 		ret = choose_source(ia, dst, &of_route, &a, src);
