@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// Copyright (c) The dat authors
+/* The entry of the provider, which libfabric calls when it has loaded the library. */
+#include "fdat.h"
+
+static void fdat_cleanup(void)
+{
+}
+
+struct fi_provider fdat_prov = {
+	.version = FI_VERSION(DAT_LINUX_VERSION_MAJOR, DAT_LINUX_VERSION_MINOR),
+	/* libfabric skips a provider for an older version of itself than the program asks for. */
+	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+	.name = "dat",
+	.getinfo = fdat_getinfo,
+	.fabric = fdat_fabric_open,
+	.cleanup = fdat_cleanup,
+};
+
+FI_EXT_INI
+{
+	return &fdat_prov;
+}
