@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/* The provider for libfabric: objects, tables, attributes, connections and errors. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "fi_test.h"
+
+#define VERSION		FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION)
+
+FIXTURE(api) {
+	struct f_pair p;
+};
+
+FIXTURE_SETUP(api)
+{
+	ASSERT_EQ(0, f_open(&self->p));
+}
+
+FIXTURE_TEARDOWN(api)
+{
+	f_close(&self->p);
+}
+
+/* ---- Tables ---- */
+
+/* Returns whether all functions of a table, which begins with its size, are there. */
+static int table_full(const void *table)
+{
+	const size_t *words = table;
+	size_t i;
+
+	if (!table || words[0] < 2 * sizeof(size_t) || words[0] % sizeof(size_t))
+		return 0;
+	for (i = 1; i < words[0] / sizeof(size_t); i++)
+		if (!words[i])
+			return 0;
+	return 1;
+}
+
+static int fid_full(struct fid *fid)
+{
+	void *ops;
+
+	return table_full(fid->ops) && fid->ops->size == sizeof(struct fi_ops) &&
+	       fid->ops->ops_open(fid, "x", 0, &ops, NULL) == -FI_ENOSYS;
+}
+
+static int ep_full(struct fid_ep *ep)
+{
+	return fid_full(&ep->fid) && table_full(ep->ops) && table_full(ep->cm) &&
+	       table_full(ep->msg) && table_full(ep->rma) && table_full(ep->tagged) &&
+	       table_full(ep->atomic) && table_full(ep->collective);
+}
+
+TEST_F(api, every_entry_of_every_table_is_a_function)
+{
+	struct f_pair *p = &self->p;
+	struct fid_ep *srx;
+
+	ASSERT_EQ(0, f_connect(p));
+	EXPECT_TRUE(fid_full(&p->fabric->fid));
+	EXPECT_TRUE(table_full(p->fabric->ops));
+	EXPECT_TRUE(fid_full(&p->domain->fid));
+	EXPECT_TRUE(table_full(p->domain->ops));
+	EXPECT_TRUE(table_full(p->domain->mr));
+	EXPECT_TRUE(fid_full(&p->mr->fid));
+	EXPECT_TRUE(fid_full(&p->client.eq->fid));
+	EXPECT_TRUE(table_full(p->client.eq->ops));
+	EXPECT_TRUE(fid_full(&p->client.cq->fid));
+	EXPECT_TRUE(table_full(p->client.cq->ops));
+	EXPECT_TRUE(fid_full(&p->pep->fid));
+	EXPECT_TRUE(table_full(p->pep->ops));
+	EXPECT_TRUE(table_full(p->pep->cm));
+	EXPECT_TRUE(ep_full(p->client.ep));
+	ASSERT_EQ(0, fi_srx_context(p->domain, NULL, &srx, NULL));
+	EXPECT_TRUE(ep_full(srx));
+	EXPECT_EQ(0, fi_close(&srx->fid));
+}
+
+TEST_F(api, what_there_is_not_says_so)
+{
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	struct f_pair *p = &self->p;
+	uint64_t value = 0;
+	struct fid_cntr *cntr;
+	struct fid_stx *stx;
+	struct fid_av *av;
+	size_t count;
+	void *desc = fi_mr_desc(p->mr);
+
+	ASSERT_EQ(0, f_connect(p));
+	EXPECT_EQ(-FI_ENOSYS, fi_cntr_open(p->domain, NULL, &cntr, NULL));
+	EXPECT_EQ(-FI_ENOSYS, fi_av_open(p->domain, &av_attr, &av, NULL));
+	EXPECT_EQ(-FI_ENOSYS, fi_stx_context(p->domain, NULL, &stx, NULL));
+	EXPECT_EQ(-FI_ENOSYS, fi_tsend(p->client.ep, p->mem, 1, desc, 0, 0, NULL));
+	EXPECT_EQ(-FI_ENOSYS, fi_senddata(p->client.ep, p->mem, 1, desc, 7, 0, NULL));
+	EXPECT_EQ(-FI_ENOSYS, fi_injectdata(p->client.ep, p->mem, 1, 7, 0));
+	EXPECT_EQ(-FI_ENOSYS, fi_writedata(p->client.ep, p->mem, 1, desc, 7, 0,
+					   (uintptr_t)p->mem, fi_mr_key(p->mr), NULL));
+	EXPECT_EQ(-FI_EOPNOTSUPP, fi_atomicvalid(p->client.ep, FI_UINT64, FI_SUM, &count));
+	EXPECT_EQ(-FI_EOPNOTSUPP, fi_atomic(p->client.ep, &value, 1, NULL, 0, (uintptr_t)p->mem,
+					    fi_mr_key(p->mr), FI_UINT64, FI_SUM, NULL));
+	EXPECT_EQ(-FI_ENOSYS, fi_listen((struct fid_pep *)p->client.ep));
+	EXPECT_EQ(-FI_ENOSYS, fi_barrier(p->client.ep, 0, NULL));
+}
+
+TEST_F(api, flags_that_there_are_not_are_refused)
+{
+	struct iovec iov = { .iov_base = self->p.mem, .iov_len = 1 };
+	void *desc = fi_mr_desc(self->p.mr);
+	struct fi_msg msg = { .msg_iov = &iov, .desc = &desc, .iov_count = 1 };
+	struct f_pair *p = &self->p;
+	uint64_t flags = FI_DELIVERY_COMPLETE;
+
+	ASSERT_EQ(0, f_connect(p));
+	EXPECT_EQ(-FI_EOPNOTSUPP, fi_sendmsg(p->client.ep, &msg, FI_REMOTE_CQ_DATA));
+	EXPECT_EQ(-FI_EBADFLAGS, fi_sendmsg(p->client.ep, &msg, FI_DELIVERY_COMPLETE));
+	EXPECT_EQ(-FI_EBADFLAGS, fi_recvmsg(p->client.ep, &msg, FI_MULTI_RECV));
+	EXPECT_EQ(-FI_EBADFLAGS, fi_shutdown(p->client.ep, 1));
+	flags |= FI_TRANSMIT;
+	EXPECT_EQ(-FI_EBADFLAGS, fi_control(&p->client.ep->fid, FI_SETOPSFLAG, &flags));
+}
+
+/* ---- fi_getinfo() ---- */
+
+/* Returns the result for @hints, which it frees. */
+static int ask(struct fi_info *hints, const char *node, const char *service, uint64_t flags,
+	       struct fi_info **info)
+{
+	int ret;
+
+	*info = NULL;
+	ret = fi_getinfo(VERSION, node, service, flags, hints, info);
+	fi_freeinfo(hints);
+	return ret;
+}
+
+/* Returns the result after a change of the hints. */
+#define ASK(change) ({					\
+	struct fi_info *h = f_hints(), *found;		\
+	int result;					\
+							\
+	change;						\
+	result = ask(h, NULL, NULL, 0, &found);		\
+	fi_freeinfo(found);				\
+	result;						\
+})
+
+TEST_F(api, hints_that_cannot_be_met_find_nothing)
+{
+	EXPECT_EQ(0, ASK(h->caps |= FI_SEND));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->caps |= FI_TAGGED));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->caps |= FI_ATOMIC));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->type = FI_EP_DGRAM));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->max_msg_size = SIZE_MAX));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->tx_ctx_cnt = FI_SHARED_CONTEXT));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->tx_ctx_cnt = 2));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->max_order_waw_size = 1));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->cq_data_size = 4));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->mr_mode = FI_MR_LOCAL));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->mr_key_size = 2));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->cntr_cnt = 1));
+	EXPECT_EQ(-FI_ENODATA, ASK(free(h->domain_attr->name);
+				   h->domain_attr->name = strdup("nothing0")));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->tx_attr->inject_size = 1 << 20));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->tx_attr->size = 1 << 30));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->tx_attr->iov_limit = 1000));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->tx_attr->rma_iov_limit = 2));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->tx_attr->op_flags = FI_DELIVERY_COMPLETE));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->tx_attr->msg_order = FI_ORDER_WAR));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->rx_attr->total_buffered_recv = 1));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->rx_attr->size = 1 << 30));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->addr_format = FI_SOCKADDR_IB));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->fabric_attr->name = strdup("ethernet")));
+}
+
+TEST_F(api, hints_that_can_be_met_are_met)
+{
+	struct fi_info *h = f_hints(), *info;
+
+	h->tx_attr->size = 33;
+	h->rx_attr->size = 44;
+	h->tx_attr->iov_limit = 2;
+	h->tx_attr->op_flags = FI_COMPLETION;
+	h->caps = FI_MSG | FI_SEND;
+	ASSERT_EQ(0, ask(h, NULL, NULL, 0, &info));
+	EXPECT_EQ(33, info->tx_attr->size);
+	EXPECT_EQ(44, info->rx_attr->size);
+	EXPECT_EQ(2, info->tx_attr->iov_limit);
+	EXPECT_EQ(FI_COMPLETION, info->tx_attr->op_flags);
+	EXPECT_EQ(FI_MSG | FI_SEND | FI_LOCAL_COMM | FI_REMOTE_COMM, info->caps);
+	EXPECT_EQ(FI_MSG | FI_SEND, info->tx_attr->caps);
+	EXPECT_EQ(FI_EP_MSG, info->ep_attr->type);
+	EXPECT_STREQ("dat", info->fabric_attr->prov_name);
+	EXPECT_EQ(4, info->domain_attr->mr_key_size);
+	fi_freeinfo(info);
+}
+
+static uint16_t port_of(const void *addr)
+{
+	const struct sockaddr_in *in = addr;
+
+	return ntohs(in->sin_port);	/* sin6_port has the same place */
+}
+
+TEST_F(api, a_listener_without_a_name_gets_an_address_of_each_family)
+{
+	struct fi_info *info, *i;
+	int v4 = 0, v6 = 0;
+
+	ASSERT_EQ(0, ask(f_hints(), NULL, "4901", FI_SOURCE, &info));
+	for (i = info; i; i = i->next) {
+		EXPECT_EQ(4901, port_of(i->src_addr));
+		EXPECT_EQ(NULL, i->dest_addr);
+		v4 += i->addr_format == FI_SOCKADDR_IN;
+		v6 += i->addr_format == FI_SOCKADDR_IN6;
+	}
+	EXPECT_EQ(1, v4);
+	EXPECT_EQ(1, v6);
+	fi_freeinfo(info);
+}
+
+TEST_F(api, the_address_of_the_adapter_is_a_source_and_others_are_not)
+{
+	const struct sockaddr_in *in = self->p.info->src_addr;
+	struct fi_info *info;
+	char text[64];
+
+	ASSERT_EQ(AF_INET, in->sin_family);
+	inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+	ASSERT_EQ(0, ask(f_hints(), text, "4901", FI_SOURCE, &info));
+	EXPECT_EQ(4901, port_of(info->src_addr));
+	fi_freeinfo(info);
+	ASSERT_EQ(0, ask(f_hints(), text, "4901", 0, &info));
+	EXPECT_EQ(4901, port_of(info->dest_addr));
+	EXPECT_EQ(0, port_of(info->src_addr));
+	fi_freeinfo(info);
+	EXPECT_EQ(-FI_ENODATA, ask(f_hints(), "192.0.2.77", "4901", FI_SOURCE, &info));
+	EXPECT_EQ(-FI_ENODATA, ask(f_hints(), "no address", "4901", FI_NUMERICHOST, &info));
+}
+
+/* ---- Connections ---- */
+
+TEST_F(api, private_data_arrive_both_ways_with_their_length)
+{
+	char buf[sizeof(struct fi_eq_cm_entry) + 256];
+	struct fi_eq_cm_entry *entry = (void *)buf;
+	struct sockaddr_storage addr, peer;
+	struct f_pair *p = &self->p;
+	size_t len = sizeof(addr), room;
+	ssize_t got;
+
+	ASSERT_EQ(0, f_listen(p));
+	ASSERT_EQ(0, fi_getname(&p->pep->fid, &addr, &len));
+	EXPECT_NE(0, port_of(&addr));
+	ASSERT_EQ(0, f_end_open(p, &p->client, p->info));
+	ASSERT_EQ(0, fi_connect(p->client.ep, &addr, "hello", 5));
+	ASSERT_EQ(FI_CONNREQ, f_event(p->server.eq, entry, sizeof(buf), &got));
+	EXPECT_EQ(sizeof(*entry) + 5, got);
+	EXPECT_EQ(0, memcmp(entry->data, "hello", 5));
+	EXPECT_EQ(&p->pep->fid, entry->fid);
+	EXPECT_EQ(p->info->addr_format, entry->info->addr_format);
+	EXPECT_NE(NULL, entry->info->dest_addr);
+	ASSERT_EQ(0, f_end_open(p, &p->server, entry->info));
+	fi_freeinfo(entry->info);
+	ASSERT_EQ(0, fi_accept(p->server.ep, "welcome!", 8));
+	ASSERT_EQ(FI_CONNECTED, f_event(p->client.eq, entry, sizeof(buf), &got));
+	EXPECT_EQ(sizeof(*entry) + 8, got);
+	EXPECT_EQ(0, memcmp(entry->data, "welcome!", 8));
+	EXPECT_EQ(&p->client.ep->fid, entry->fid);
+	EXPECT_EQ(&p->client, entry->fid->context);
+	room = sizeof(peer);
+	ASSERT_EQ(0, fi_getpeer(p->client.ep, &peer, &room));
+	EXPECT_EQ(len, room);
+	EXPECT_EQ(port_of(&addr), port_of(&peer));
+	room = 1;
+	EXPECT_EQ(-FI_ETOOSMALL, fi_getname(&p->client.ep->fid, &peer, &room));
+	EXPECT_EQ(len, room);
+}
+
+TEST_F(api, the_longest_private_data_arrive_and_longer_ones_are_refused)
+{
+	char buf[sizeof(struct fi_eq_cm_entry) + 256], data[300];
+	struct fi_eq_cm_entry *entry = (void *)buf;
+	struct f_pair *p = &self->p;
+	struct sockaddr_storage addr;
+	size_t len = sizeof(addr), max, size = sizeof(max);
+	ssize_t got;
+
+	memset(data, 'x', sizeof(data));
+	ASSERT_EQ(0, f_listen(p));
+	ASSERT_EQ(0, fi_getname(&p->pep->fid, &addr, &len));
+	ASSERT_EQ(0, fi_getopt(&p->pep->fid, FI_OPT_ENDPOINT, FI_OPT_CM_DATA_SIZE, &max, &size));
+	EXPECT_LE(24, max);
+	ASSERT_EQ(0, f_end_open(p, &p->client, p->info));
+	EXPECT_EQ(-FI_EINVAL, fi_connect(p->client.ep, &addr, data, max + 1));
+	ASSERT_EQ(0, fi_connect(p->client.ep, &addr, data, max));
+	ASSERT_EQ(FI_CONNREQ, f_event(p->server.eq, entry, sizeof(buf), &got));
+	EXPECT_EQ(sizeof(*entry) + max, got);
+	EXPECT_EQ(0, memcmp(entry->data, data, max));
+	EXPECT_EQ(0, fi_reject(p->pep, entry->info->handle, NULL, 0));
+	fi_freeinfo(entry->info);
+}
+
+static int refused(struct fid_eq *eq, struct fid_ep *ep)
+{
+	struct fi_eq_err_entry err = { .err = 0 };
+	struct fi_eq_cm_entry entry;
+
+	if (f_event(eq, &entry, sizeof(entry), NULL) != -FI_EAVAIL ||
+	    fi_eq_readerr(eq, &err, 0) != sizeof(err) || err.fid != &ep->fid ||
+	    !*fi_eq_strerror(eq, err.prov_errno, NULL, NULL, 0))
+		return 0;
+	return err.err;
+}
+
+TEST_F(api, a_rejected_and_an_unanswered_request_are_refused)
+{
+	struct fi_eq_cm_entry entry;
+	struct f_pair *p = &self->p;
+	struct sockaddr_storage addr;
+	size_t len = sizeof(addr);
+
+	ASSERT_EQ(0, f_listen(p));
+	ASSERT_EQ(0, fi_getname(&p->pep->fid, &addr, &len));
+	ASSERT_EQ(0, f_end_open(p, &p->client, p->info));
+	ASSERT_EQ(0, fi_connect(p->client.ep, &addr, NULL, 0));
+	ASSERT_EQ(FI_CONNREQ, f_event(p->server.eq, &entry, sizeof(entry), NULL));
+	EXPECT_EQ(0, fi_reject(p->pep, entry.info->handle, "no", 2));
+	fi_freeinfo(entry.info);
+	EXPECT_EQ(FI_ECONNREFUSED, refused(p->client.eq, p->client.ep));
+	f_end_close(&p->client);
+	/* Nobody listens there any more. */
+	EXPECT_EQ(0, fi_close(&p->pep->fid));
+	p->pep = NULL;
+	ASSERT_EQ(0, f_end_open(p, &p->client, p->info));
+	ASSERT_EQ(0, fi_connect(p->client.ep, &addr, NULL, 0));
+	EXPECT_EQ(FI_ECONNREFUSED, refused(p->client.eq, p->client.ep));
+}
+
+/* As ofi_rxm does when it cannot accept. */
+TEST_F(api, a_request_can_be_rejected_after_its_endpoint_was_closed)
+{
+	struct fi_eq_cm_entry entry;
+	struct f_pair *p = &self->p;
+	struct sockaddr_storage addr;
+	size_t len = sizeof(addr);
+	struct fid_ep *other;
+
+	ASSERT_EQ(0, f_listen(p));
+	ASSERT_EQ(0, fi_getname(&p->pep->fid, &addr, &len));
+	ASSERT_EQ(0, f_end_open(p, &p->client, p->info));
+	ASSERT_EQ(0, fi_connect(p->client.ep, &addr, NULL, 0));
+	ASSERT_EQ(FI_CONNREQ, f_event(p->server.eq, &entry, sizeof(entry), NULL));
+	ASSERT_EQ(0, f_end_open(p, &p->server, entry.info));
+	EXPECT_EQ(-FI_EBUSY, fi_endpoint(p->domain, entry.info, &other, NULL));
+	f_end_close(&p->server);
+	EXPECT_EQ(FI_ECONNREFUSED, refused(p->client.eq, p->client.ep));
+	EXPECT_EQ(0, fi_reject(p->pep, entry.info->handle, NULL, 0));
+	fi_freeinfo(entry.info);
+}
+
+TEST_F(api, a_listener_that_is_closed_refuses_what_was_not_read)
+{
+	struct f_pair *p = &self->p;
+	struct pollfd poller = { .events = POLLIN };
+	struct sockaddr_storage addr;
+	size_t len = sizeof(addr);
+
+	ASSERT_EQ(0, f_listen(p));
+	ASSERT_EQ(0, fi_getname(&p->pep->fid, &addr, &len));
+	ASSERT_EQ(0, f_end_open(p, &p->client, p->info));
+	ASSERT_EQ(0, fi_connect(p->client.ep, &addr, NULL, 0));
+	ASSERT_EQ(0, fi_control(&p->server.eq->fid, FI_GETWAIT, &poller.fd));
+	ASSERT_EQ(1, poll(&poller, 1, F_WAIT_MS));
+	EXPECT_EQ(0, fi_close(&p->pep->fid));
+	p->pep = NULL;
+	EXPECT_EQ(FI_ECONNREFUSED, refused(p->client.eq, p->client.ep));
+}
+
+TEST_F(api, both_ends_learn_of_a_shutdown)
+{
+	struct fi_eq_cm_entry entry;
+	struct f_pair *p = &self->p;
+
+	ASSERT_EQ(0, f_connect(p));
+	EXPECT_EQ(0, fi_shutdown(p->client.ep, 0));
+	EXPECT_EQ(FI_SHUTDOWN, f_event(p->client.eq, &entry, sizeof(entry), NULL));
+	EXPECT_EQ(&p->client.ep->fid, entry.fid);
+	EXPECT_EQ(FI_SHUTDOWN, f_event(p->server.eq, &entry, sizeof(entry), NULL));
+	EXPECT_EQ(&p->server.ep->fid, entry.fid);
+}
+
+TEST_F(api, a_closed_endpoint_has_no_event)
+{
+	struct fi_eq_cm_entry entry;
+	struct f_pair *p = &self->p;
+	uint32_t event;
+
+	ASSERT_EQ(0, f_connect(p));
+	EXPECT_EQ(0, fi_shutdown(p->client.ep, 0));
+	EXPECT_EQ(FI_SHUTDOWN, f_event(p->server.eq, &entry, sizeof(entry), NULL));
+	/* The event is in the queue: a peek leaves it there. */
+	EXPECT_EQ(sizeof(entry), fi_eq_sread(p->client.eq, &event, &entry, sizeof(entry), F_WAIT_MS,
+					     FI_PEEK));
+	EXPECT_EQ(FI_SHUTDOWN, event);
+	f_end_close(&p->client);
+	EXPECT_EQ(-FI_EAGAIN, fi_eq_read(p->client.eq, &event, &entry, sizeof(entry), 0));
+}
+
+TEST_F(api, both_families_connect)
+{
+	struct f_pair p = { .opts.format = FI_SOCKADDR_IN6 };
+
+	ASSERT_EQ(0, f_open(&p));
+	ASSERT_EQ(FI_SOCKADDR_IN6, p.info->addr_format);
+	ASSERT_EQ(0, f_connect(&p));
+	ASSERT_EQ(0, f_recv(&p, p.server.ep, 0, 64, NULL));
+	EXPECT_EQ(0, f_send(&p, p.client.ep, 64, 64, NULL));
+	EXPECT_EQ(1, f_comp(p.server.cq, NULL));
+	f_close(&p);
+	ASSERT_EQ(FI_SOCKADDR_IN, self->p.info->addr_format);
+	EXPECT_EQ(0, f_connect(&self->p));
+}
+
+/* ---- Event queues ---- */
+
+TEST_F(api, an_event_of_the_program_is_read_as_it_was_written)
+{
+	struct fi_eq_entry in = { .fid = NULL, .data = 4711 }, out;
+	struct fid_eq *eq = self->p.client.eq;
+	struct fid *fids[] = { &eq->fid };
+	struct pollfd poller = { .events = POLLIN };
+	uint32_t event = 0;
+
+	ASSERT_EQ(0, fi_control(&eq->fid, FI_GETWAIT, &poller.fd));
+	EXPECT_EQ(0, fi_trywait(self->p.fabric, fids, 1));
+	EXPECT_EQ(0, poll(&poller, 1, 0));
+	ASSERT_EQ(sizeof(in), fi_eq_write(eq, FI_NOTIFY, &in, sizeof(in), 0));
+	EXPECT_EQ(1, poll(&poller, 1, 0));
+	EXPECT_EQ(-FI_EAGAIN, fi_trywait(self->p.fabric, fids, 1));
+	EXPECT_EQ(-FI_ETOOSMALL, fi_eq_read(eq, &event, &out, sizeof(out) - 1, 0));
+	EXPECT_EQ(sizeof(out), fi_eq_read(eq, &event, &out, sizeof(out), FI_PEEK));
+	EXPECT_EQ(sizeof(out), fi_eq_read(eq, &event, &out, sizeof(out), 0));
+	EXPECT_EQ(FI_NOTIFY, event);
+	EXPECT_EQ(4711, out.data);
+	EXPECT_EQ(-FI_EAGAIN, fi_eq_read(eq, &event, &out, sizeof(out), 0));
+	EXPECT_EQ(0, fi_trywait(self->p.fabric, fids, 1));
+	EXPECT_EQ(0, poll(&poller, 1, 0));
+	EXPECT_EQ(-FI_EAGAIN, fi_eq_sread(eq, &event, &out, sizeof(out), 10, 0));
+}
+
+/* ---- Life of objects ---- */
+
+TEST_F(api, what_is_in_use_is_not_closed)
+{
+	struct f_pair *p = &self->p;
+	struct fid_ep *ep;
+
+	ASSERT_EQ(0, fi_endpoint(p->domain, p->info, &ep, NULL));
+	ASSERT_EQ(0, fi_ep_bind(ep, &p->client.cq->fid, FI_TRANSMIT));
+	ASSERT_EQ(0, fi_ep_bind(ep, &p->client.eq->fid, 0));
+	EXPECT_EQ(-FI_EBUSY, fi_close(&p->client.cq->fid));
+	EXPECT_EQ(-FI_EBUSY, fi_close(&p->client.eq->fid));
+	EXPECT_EQ(0, fi_close(&ep->fid));
+	ASSERT_EQ(0, f_connect(p));
+	EXPECT_EQ(-FI_EBUSY, fi_close(&p->client.cq->fid));
+	EXPECT_EQ(-FI_EBUSY, fi_close(&p->client.eq->fid));
+	EXPECT_EQ(-FI_EBUSY, fi_close(&p->domain->fid));
+	EXPECT_EQ(-FI_EBUSY, fi_close(&p->fabric->fid));
+}
+
+TEST_F(api, an_endpoint_is_enabled_when_it_has_its_queues)
+{
+	struct f_pair *p = &self->p;
+	struct fid_ep *ep;
+
+	ASSERT_EQ(0, fi_endpoint(p->domain, p->info, &ep, NULL));
+	EXPECT_EQ(-FI_ENOEQ, fi_enable(ep));
+	EXPECT_EQ(-FI_EOPBADSTATE, f_send(p, ep, 0, 1, NULL));
+	EXPECT_EQ(-FI_EOPBADSTATE, f_recv(p, ep, 0, 1, NULL));
+	EXPECT_EQ(-FI_EOPBADSTATE, fi_connect(ep, p->info->src_addr, NULL, 0));
+	ASSERT_EQ(0, fi_ep_bind(ep, &p->client.eq->fid, 0));
+	EXPECT_EQ(-FI_EINVAL, fi_ep_bind(ep, &p->server.eq->fid, 0));
+	EXPECT_EQ(-FI_ENOCQ, fi_enable(ep));
+	EXPECT_EQ(-FI_EINVAL, fi_ep_bind(ep, &p->client.cq->fid, 0));
+	ASSERT_EQ(0, fi_ep_bind(ep, &p->client.cq->fid, FI_TRANSMIT));
+	EXPECT_EQ(-FI_ENOCQ, fi_enable(ep));
+	ASSERT_EQ(0, fi_ep_bind(ep, &p->client.cq->fid, FI_RECV));
+	EXPECT_EQ(0, fi_enable(ep));
+	EXPECT_EQ(-FI_EOPBADSTATE, fi_enable(ep));
+	EXPECT_EQ(-FI_EOPBADSTATE, fi_ep_bind(ep, &p->server.cq->fid, FI_RECV));
+	EXPECT_EQ(0, fi_close(&ep->fid));
+}
+
+/* Returns 0 if this process can open a fabric and connect to itself. */
+static int connects_anew(void)
+{
+	struct f_pair p = { .info = NULL };
+	int ret = f_open(&p);
+
+	if (!ret)
+		ret = f_connect(&p);
+	if (!ret)
+		f_close(&p);
+	return ret;
+}
+
+TEST_F(api, a_child_opens_a_fabric_of_its_own)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(!!connects_anew());
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, f_connect(&self->p));
+}
+
+TEST_F(api, memory_that_is_none_is_not_registered)
+{
+	struct f_pair *p = &self->p;
+	struct fid_mr *mr;
+
+	EXPECT_EQ(-FI_EINVAL, fi_mr_reg(p->domain, p->mem, 0, FI_SEND, 0, 0, 0, &mr, NULL));
+	EXPECT_EQ(-FI_EINVAL, fi_mr_reg(p->domain, NULL, 4096, FI_SEND, 0, 0, 0, &mr, NULL));
+	EXPECT_EQ(-FI_EINVAL, fi_mr_reg(p->domain, p->mem, 4096, FI_TAGGED, 0, 0, 0, &mr, NULL));
+	EXPECT_EQ(-FI_EBADFLAGS, fi_mr_reg(p->domain, p->mem, 4096, FI_SEND, 0, 0, 1, &mr, NULL));
+	/* ofi_rxm passes such a flag. */
+	ASSERT_EQ(0, fi_mr_reg(p->domain, p->mem, 4096, FI_SEND, 0, 0, 1ULL << 60, &mr, NULL));
+	EXPECT_EQ(0, fi_close(&mr->fid));
+}
+
+TEST_F(api, a_CQ_without_a_wait_object_is_not_waited_for)
+{
+	struct fi_cq_attr attr = { .wait_obj = FI_WAIT_NONE };
+	struct f_pair *p = &self->p;
+	struct fi_cq_entry entry;
+	struct fid *fids[1];
+	struct fid_cq *cq;
+	int fd;
+
+	ASSERT_EQ(0, fi_cq_open(p->domain, &attr, &cq, NULL));
+	fids[0] = &cq->fid;
+	EXPECT_EQ(-FI_ENOSYS, fi_cq_sread(cq, &entry, 1, NULL, 0));
+	EXPECT_EQ(-FI_ENOSYS, fi_cq_signal(cq));
+	EXPECT_EQ(-FI_ENODATA, fi_control(&cq->fid, FI_GETWAIT, &fd));
+	EXPECT_EQ(-FI_EINVAL, fi_trywait(p->fabric, fids, 1));
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(cq, &entry, 1));
+	EXPECT_EQ(0, fi_close(&cq->fid));
+	attr.wait_obj = FI_WAIT_SET;
+	EXPECT_EQ(-FI_ENOSYS, fi_cq_open(p->domain, &attr, &cq, NULL));
+	attr.wait_obj = FI_WAIT_NONE;
+	attr.format = 99;
+	EXPECT_EQ(-FI_EINVAL, fi_cq_open(p->domain, &attr, &cq, NULL));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,696 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (c) The dat authors
+/* The provider for libfabric: messages, RMA, completions and waits. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "kselftest_harness.h"
+#include "fi_test.h"
+
+/* Places of the endpoints.  The queues of DAT are longer: their length is a power of two. */
+#define TX	12
+
+FIXTURE(data) {
+	struct f_pair p;
+	struct f_end *client;
+	struct f_end *server;
+	void *desc;
+};
+
+FIXTURE_SETUP(data)
+{
+	self->p.opts = (struct f_opts){ .tx_size = TX, .rx_size = TX };
+	ASSERT_EQ(0, f_open(&self->p));
+	ASSERT_EQ(0, f_connect(&self->p));
+	self->client = &self->p.client;
+	self->server = &self->p.server;
+	self->desc = fi_mr_desc(self->p.mr);
+}
+
+FIXTURE_TEARDOWN(data)
+{
+	f_close(&self->p);
+}
+
+#define CTX(n)	((void *)(uintptr_t)(0x1000 + (n)))
+
+/* ---- Messages ---- */
+
+TEST_F(data, a_message_completes_at_both_ends)
+{
+	struct fi_cq_tagged_entry entry;
+	struct f_pair *p = &self->p;
+
+	memset(p->mem, 'm', 3000);
+	ASSERT_EQ(0, f_recv(p, self->server->ep, 8192, 4096, CTX(1)));
+	ASSERT_EQ(0, f_send(p, self->client->ep, 0, 3000, CTX(2)));
+	ASSERT_EQ(1, f_comp(self->client->cq, &entry));
+	EXPECT_EQ(CTX(2), entry.op_context);
+	EXPECT_EQ(FI_SEND | FI_MSG, entry.flags);
+	ASSERT_EQ(1, f_comp(self->server->cq, &entry));
+	EXPECT_EQ(CTX(1), entry.op_context);
+	EXPECT_EQ(FI_RECV | FI_MSG, entry.flags);
+	EXPECT_EQ(3000, entry.len);
+	EXPECT_EQ(0, memcmp(p->mem, p->mem + 8192, 3000));
+}
+
+TEST_F(data, segments_and_messages_of_0_bytes)
+{
+	struct f_pair *p = &self->p;
+	struct iovec from[] = { { p->mem, 10 }, { p->mem + 100, 20 } };
+	struct iovec to[] = { { p->mem + 8192, 5 }, { p->mem + 9000, 25 } };
+	void *desc[] = { self->desc, self->desc };
+	struct fi_cq_tagged_entry entry;
+
+	memset(p->mem, 'a', 200);
+	ASSERT_EQ(0, fi_recvv(self->server->ep, to, desc, 2, 0, NULL));
+	ASSERT_EQ(0, fi_recv(self->server->ep, NULL, 0, NULL, 0, NULL));
+	ASSERT_EQ(0, fi_sendv(self->client->ep, from, desc, 2, 0, NULL));
+	ASSERT_EQ(0, fi_send(self->client->ep, NULL, 0, NULL, 0, NULL));
+	ASSERT_EQ(1, f_comp(self->server->cq, &entry));
+	EXPECT_EQ(30, entry.len);
+	EXPECT_EQ(0, memcmp(p->mem + 9000, p->mem, 25));
+	ASSERT_EQ(1, f_comp(self->server->cq, &entry));
+	EXPECT_EQ(0, entry.len);
+	EXPECT_EQ(-FI_EINVAL, fi_sendv(self->client->ep, from, desc, 100, 0, NULL));
+}
+
+TEST_F(data, memory_without_a_registration_is_refused)
+{
+	char own[64];
+
+	EXPECT_EQ(-FI_EACCES, fi_send(self->client->ep, own, sizeof(own), NULL, 0, NULL));
+	EXPECT_EQ(-FI_EINVAL, fi_send(self->client->ep, own, sizeof(own), self->desc, 0, NULL));
+	EXPECT_EQ(-FI_EACCES, fi_recv(self->server->ep, own, sizeof(own), NULL, 0, NULL));
+}
+
+TEST_F(data, a_buffer_that_is_too_short_is_an_error_of_both)
+{
+	struct fi_cq_err_entry err;
+	struct f_pair *p = &self->p;
+
+	ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 100, CTX(1)));
+	ASSERT_EQ(0, f_send(p, self->client->ep, 4096, 200, CTX(2)));
+	EXPECT_EQ(FI_ETRUNC, f_comp_error(self->server->cq, &err));
+	EXPECT_EQ(CTX(1), err.op_context);
+	EXPECT_EQ(FI_RECV | FI_MSG, err.flags);
+	EXPECT_TRUE(strstr(fi_cq_strerror(self->server->cq, err.prov_errno, NULL, NULL, 0),
+			   "longer"));
+	EXPECT_NE(0, f_comp_error(self->client->cq, &err));
+	EXPECT_EQ(CTX(2), err.op_context);
+}
+
+/* ---- Inject ---- */
+
+TEST_F(data, an_injected_buffer_is_free_at_once)
+{
+	struct fi_cq_tagged_entry entry;
+	struct f_pair *p = &self->p;
+	char own[128];
+	int i;
+
+	for (i = 0; i < TX; i++)
+		ASSERT_EQ(0, f_recv(p, self->server->ep, 4096 + 128 * i, 128, CTX(i)));
+	for (i = 0; i < TX / 2; i++) {
+		memset(own, 'A' + i, sizeof(own));
+		ASSERT_EQ(0, fi_inject(self->client->ep, own, sizeof(own), 0));
+		memset(own, '-', sizeof(own));
+	}
+	for (i = 0; i < TX / 2; i++) {
+		ASSERT_EQ(1, f_comp(self->server->cq, &entry));
+		EXPECT_EQ(CTX(i), entry.op_context);
+		EXPECT_EQ('A' + i, p->mem[4096 + 128 * i]);
+		EXPECT_EQ('A' + i, p->mem[4096 + 128 * i + 127]);
+	}
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(self->client->cq, &entry, 1));
+	EXPECT_EQ(-FI_EMSGSIZE, fi_inject(self->client->ep, p->mem, 129, 0));
+}
+
+TEST_F(data, a_message_with_inject_has_a_completion)
+{
+	char own[20] = "from the stack";
+	struct iovec iov = { own, sizeof(own) };
+	struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1, .context = CTX(9) };
+	struct fi_cq_tagged_entry entry;
+	struct f_pair *p = &self->p;
+
+	ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 128, NULL));
+	ASSERT_EQ(0, fi_sendmsg(self->client->ep, &msg, FI_INJECT));
+	memset(own, 0, sizeof(own));
+	ASSERT_EQ(1, f_comp(self->server->cq, NULL));
+	EXPECT_EQ(0, strcmp(p->mem, "from the stack"));
+	ASSERT_EQ(1, f_comp(self->client->cq, &entry));
+	EXPECT_EQ(CTX(9), entry.op_context);
+}
+
+TEST_F(data, inject_as_a_default_frees_the_buffer_of_each_send)
+{
+	uint64_t flags = FI_TRANSMIT | FI_INJECT;
+	struct f_pair *p = &self->p;
+	char own[20] = "from the stack";
+
+	ASSERT_EQ(0, fi_control(&self->client->ep->fid, FI_SETOPSFLAG, &flags));
+	flags = FI_TRANSMIT;
+	ASSERT_EQ(0, fi_control(&self->client->ep->fid, FI_GETOPSFLAG, &flags));
+	EXPECT_EQ(FI_INJECT, flags);
+	ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 128, NULL));
+	ASSERT_EQ(0, fi_send(self->client->ep, own, sizeof(own), NULL, 0, NULL));
+	memset(own, 0, sizeof(own));
+	ASSERT_EQ(1, f_comp(self->server->cq, NULL));
+	EXPECT_EQ(0, strcmp(p->mem, "from the stack"));
+	/* A read brings its data to the program's own memory. */
+	ASSERT_EQ(1, f_comp(self->client->cq, NULL));
+	ASSERT_EQ(0, fi_read(self->client->ep, p->mem + 4096, 15, self->desc, 0,
+			     (uintptr_t)p->mem, fi_mr_key(p->mr), NULL));
+	ASSERT_EQ(1, f_comp(self->client->cq, NULL));
+	EXPECT_EQ(0, strcmp(p->mem + 4096, "from the stack"));
+}
+
+/* The places of injected operations are free again without a read of the CQ that gets nothing. */
+TEST_F(data, injects_go_on_though_their_cq_is_not_read)
+{
+	struct fi_cq_tagged_entry entry;
+	struct f_pair *p = &self->p;
+	int sent = 0, got = 0, i;
+	ssize_t ret;
+
+	for (i = 0; i < TX; i++)
+		ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 128, NULL));
+	while (got < 20 * TX) {
+		ret = sent - got < TX ? fi_inject(self->client->ep, "x", 1, 0) : -FI_EAGAIN;
+		if (ret == 0) {
+			sent++;
+			continue;
+		}
+		ASSERT_EQ(-FI_EAGAIN, ret);
+		if (fi_cq_read(self->server->cq, &entry, 1) == 1) {
+			got++;
+			ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 128, NULL));
+		}
+	}
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(self->client->cq, &entry, 1));
+}
+
+/* ---- Full queues ---- */
+
+TEST_F(data, a_full_queue_refuses_until_a_completion_is_read)
+{
+	struct pollfd poller = { .events = POLLIN };
+	struct f_pair *p = &self->p;
+	int i;
+
+	for (i = 0; i < TX; i++)
+		ASSERT_EQ(0, f_recv(p, self->server->ep, 64 * i, 64, CTX(i)));
+	EXPECT_EQ(-FI_EAGAIN, f_recv(p, self->server->ep, 0, 64, NULL));
+	for (i = 0; i < TX; i++)
+		ASSERT_EQ(0, f_send(p, self->client->ep, 4096, 64, NULL));
+	ASSERT_EQ(0, fi_control(&self->client->cq->fid, FI_GETWAIT, &poller.fd));
+	ASSERT_EQ(1, poll(&poller, 1, F_WAIT_MS));
+	/* The CQ keeps one completion for the program, whose place is free. */
+	EXPECT_EQ(0, f_send(p, self->client->ep, 4096, 64, NULL));
+	EXPECT_EQ(-FI_EAGAIN, f_send(p, self->client->ep, 4096, 64, NULL));
+	EXPECT_EQ(-FI_EAGAIN, f_send(p, self->client->ep, 4096, 64, NULL));
+	ASSERT_EQ(1, f_comp(self->client->cq, NULL));
+	ASSERT_EQ(1, f_comp(self->client->cq, NULL));
+	EXPECT_EQ(1, f_comp(self->server->cq, NULL));
+	EXPECT_EQ(0, f_recv(p, self->server->ep, 0, 64, NULL));
+	EXPECT_EQ(0, f_send(p, self->client->ep, 4096, 64, NULL));
+}
+
+TEST_F(data, requests_announced_with_more_are_sent_when_the_queue_is_full)
+{
+	struct f_pair *p = &self->p;
+	struct iovec iov = { p->mem + 4096, 64 };
+	struct fi_msg msg = { .msg_iov = &iov, .desc = &self->desc, .iov_count = 1 };
+	int i;
+
+	for (i = 0; i < TX; i++)
+		ASSERT_EQ(0, f_recv(p, self->server->ep, 64 * i, 64, CTX(i)));
+	for (i = 0; i < TX; i++)
+		ASSERT_EQ(0, fi_sendmsg(self->client->ep, &msg, FI_MORE | FI_COMPLETION));
+	for (i = 0; i < TX; i++)
+		EXPECT_EQ(1, f_comp(self->server->cq, NULL));
+}
+
+/* ---- Close ---- */
+
+TEST_F(data, a_close_delivers_a_flush_for_each_operation)
+{
+	struct pollfd poller = { .events = POLLIN };
+	struct fi_cq_err_entry err;
+	struct f_pair *p = &self->p;
+	int i;
+
+	for (i = 0; i < TX; i++)
+		ASSERT_EQ(0, f_recv(p, self->server->ep, 64 * i, 64, CTX(i)));
+	ASSERT_EQ(0, f_send(p, self->client->ep, 4096, 64, NULL));
+	ASSERT_EQ(0, fi_control(&self->server->cq->fid, FI_GETWAIT, &poller.fd));
+	ASSERT_EQ(1, poll(&poller, 1, F_WAIT_MS));
+	f_end_close(self->server);
+	/* The first one had a message, whose event is in the EVD. */
+	EXPECT_EQ(1, f_comp(self->server->cq, NULL));
+	for (i = 1; i < TX; i++) {
+		ASSERT_EQ(FI_ECANCELED, f_comp_error(self->server->cq, &err));
+		EXPECT_EQ(CTX(i), err.op_context);
+	}
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_readerr(self->server->cq, &err, 0));
+}
+
+TEST_F(data, the_end_of_a_connection_flushes_and_injects_are_silent)
+{
+	struct fi_cq_err_entry err;
+	struct fi_eq_cm_entry entry;
+	struct f_pair *p = &self->p;
+	int i;
+
+	ASSERT_EQ(0, f_recv(p, self->client->ep, 0, 64, CTX(1)));
+	f_end_close(self->server);
+	ASSERT_EQ(FI_SHUTDOWN, f_event(self->client->eq, &entry, sizeof(entry), NULL));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, fi_inject(self->client->ep, "x", 1, 0));
+	ASSERT_EQ(0, f_send(p, self->client->ep, 0, 64, CTX(2)));
+	EXPECT_EQ(FI_ECANCELED, f_comp_error(self->client->cq, &err));
+	EXPECT_EQ(CTX(1), err.op_context);
+	EXPECT_EQ(FI_ECANCELED, f_comp_error(self->client->cq, &err));
+	EXPECT_EQ(CTX(2), err.op_context);
+}
+
+TEST_F(data, what_is_outstanding_cannot_be_canceled)
+{
+	struct f_pair *p = &self->p;
+
+	EXPECT_EQ(-FI_ENOENT, fi_cancel(&self->server->ep->fid, CTX(1)));
+	ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 64, CTX(1)));
+	EXPECT_EQ(-FI_EOPNOTSUPP, fi_cancel(&self->server->ep->fid, CTX(1)));
+	EXPECT_EQ(-FI_ENOENT, fi_cancel(&self->server->ep->fid, CTX(2)));
+	ASSERT_EQ(0, f_send(p, self->client->ep, 4096, 64, NULL));
+	ASSERT_EQ(1, f_comp(self->server->cq, NULL));
+	EXPECT_EQ(-FI_ENOENT, fi_cancel(&self->server->ep->fid, CTX(1)));
+}
+
+/* ---- RMA ---- */
+
+TEST_F(data, writes_and_reads_of_the_peers_memory)
+{
+	struct fi_cq_tagged_entry entry;
+	struct f_pair *p = &self->p;
+	uint64_t key = fi_mr_key(p->mr);
+	uint64_t at = (uintptr_t)p->mem;
+
+	memset(p->mem, 'w', 5000);
+	ASSERT_EQ(0, fi_write(self->client->ep, p->mem, 5000, self->desc, 0, at + 8192, key,
+			      CTX(1)));
+	ASSERT_EQ(1, f_comp(self->client->cq, &entry));
+	EXPECT_EQ(CTX(1), entry.op_context);
+	EXPECT_EQ(FI_RMA | FI_WRITE, entry.flags);
+	EXPECT_EQ(0, memcmp(p->mem, p->mem + 8192, 5000));
+	ASSERT_EQ(0, fi_read(self->server->ep, p->mem + 16384, 5000, self->desc, 0, at, key,
+			     CTX(2)));
+	ASSERT_EQ(1, f_comp(self->server->cq, &entry));
+	EXPECT_EQ(CTX(2), entry.op_context);
+	EXPECT_EQ(FI_RMA | FI_READ, entry.flags);
+	EXPECT_EQ(0, memcmp(p->mem, p->mem + 16384, 5000));
+	ASSERT_EQ(0, fi_inject_write(self->client->ep, "injected", 9, 0, at + 30000, key));
+	/* A read comes behind the write. */
+	ASSERT_EQ(0, fi_read(self->client->ep, p->mem + 40000, 9, self->desc, 0, at + 30000, key,
+			     NULL));
+	ASSERT_EQ(1, f_comp(self->client->cq, &entry));
+	EXPECT_EQ(FI_RMA | FI_READ, entry.flags);
+	EXPECT_EQ(0, strcmp(p->mem + 40000, "injected"));
+}
+
+TEST_F(data, a_wrong_key_breaks_the_connection)
+{
+	struct fi_cq_err_entry err;
+	struct fi_eq_cm_entry entry;
+	struct f_pair *p = &self->p;
+	uint64_t at = (uintptr_t)p->mem;
+
+	EXPECT_EQ(-FI_EINVAL, fi_write(self->client->ep, p->mem, 8, self->desc, 0, at,
+				       1ULL << 32, NULL));
+	ASSERT_EQ(0, fi_write(self->client->ep, p->mem, 8, self->desc, 0, at,
+			      fi_mr_key(p->mr) ^ 0x40, CTX(3)));
+	EXPECT_EQ(FI_EACCES, f_comp_error(self->client->cq, &err));
+	EXPECT_EQ(CTX(3), err.op_context);
+	EXPECT_EQ(FI_RMA | FI_WRITE, err.flags);
+	EXPECT_EQ(FI_SHUTDOWN, f_event(self->client->eq, &entry, sizeof(entry), NULL));
+}
+
+/* A layer above would take the missing context for its own data. */
+TEST_F(data, a_failed_inject_has_no_completion)
+{
+	struct fi_cq_tagged_entry comp;
+	struct fi_eq_cm_entry entry;
+	struct f_pair *p = &self->p;
+
+	ASSERT_EQ(0, fi_inject_write(self->client->ep, "x", 1, (uintptr_t)p->mem,
+				     (uintptr_t)p->mem, fi_mr_key(p->mr) ^ 0x40));
+	ASSERT_EQ(FI_SHUTDOWN, f_event(self->client->eq, &entry, sizeof(entry), NULL));
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(self->client->cq, &comp, 1));
+}
+
+/* ---- Waits ---- */
+
+TEST_F(data, the_descriptor_of_a_cq_is_readable_when_trywait_says_wait)
+{
+	struct fid_cq *cq = self->server->cq;
+	struct fid *fids[] = { &cq->fid };
+	struct pollfd poller = { .events = POLLIN };
+	struct fi_cq_tagged_entry entry;
+	struct f_pair *p = &self->p;
+
+	ASSERT_EQ(0, fi_control(&cq->fid, FI_GETWAIT, &poller.fd));
+	EXPECT_EQ(0, fi_trywait(p->fabric, fids, 1));
+	EXPECT_EQ(0, poll(&poller, 1, F_QUIET_MS));
+	ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 64, NULL));
+	ASSERT_EQ(0, f_send(p, self->client->ep, 4096, 64, NULL));
+	ASSERT_EQ(1, poll(&poller, 1, F_WAIT_MS));
+	EXPECT_EQ(-FI_EAGAIN, fi_trywait(p->fabric, fids, 1));
+	EXPECT_EQ(1, fi_cq_read(cq, &entry, 1));
+	EXPECT_EQ(0, fi_trywait(p->fabric, fids, 1));
+	EXPECT_EQ(0, poll(&poller, 1, 0));
+}
+
+static void *wait_in_read(void *cq)
+{
+	struct fi_cq_tagged_entry entry;
+
+	return (void *)(intptr_t)fi_cq_sread(cq, &entry, 1, NULL, F_WAIT_MS);
+}
+
+static void *wait_in_poll(void *cq)
+{
+	struct pollfd poller = { .events = POLLIN };
+
+	fi_control(&((struct fid_cq *)cq)->fid, FI_GETWAIT, &poller.fd);
+	return (void *)(intptr_t)poll(&poller, 1, F_WAIT_MS);
+}
+
+TEST_F(data, the_close_of_an_endpoint_wakes_who_waits_for_its_cq)
+{
+	pthread_t in_read, in_poll;
+	struct f_pair *p = &self->p;
+	void *ret;
+
+	ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 64, NULL));
+	ASSERT_EQ(0, pthread_create(&in_read, NULL, wait_in_read, self->server->cq));
+	ASSERT_EQ(0, pthread_create(&in_poll, NULL, wait_in_poll, self->server->cq));
+	poll(NULL, 0, F_QUIET_MS);
+	f_end_close(self->server);
+	pthread_join(in_read, &ret);
+	EXPECT_EQ(-FI_EAVAIL, (intptr_t)ret);
+	pthread_join(in_poll, &ret);
+	EXPECT_EQ(1, (intptr_t)ret);
+}
+
+TEST_F(data, trywait_and_the_descriptor_tell_of_an_error_that_was_not_read)
+{
+	struct pollfd poller = { .events = POLLIN };
+	struct fid_cq *cq = self->server->cq;
+	struct fid *fids[] = { &cq->fid };
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	struct f_pair *p = &self->p;
+
+	ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 64, NULL));
+	f_end_close(self->server);
+	EXPECT_EQ(-FI_EAGAIN, fi_trywait(p->fabric, fids, 1));
+	EXPECT_EQ(-FI_EAVAIL, fi_cq_read(cq, &entry, 1));
+	EXPECT_EQ(-FI_EAGAIN, fi_trywait(p->fabric, fids, 1));
+	ASSERT_EQ(0, fi_control(&cq->fid, FI_GETWAIT, &poller.fd));
+	EXPECT_EQ(1, poll(&poller, 1, 0));
+	EXPECT_EQ(1, fi_cq_readerr(cq, &err, 0));
+	EXPECT_EQ(0, fi_trywait(p->fabric, fids, 1));
+	EXPECT_EQ(0, poll(&poller, 1, 0));
+}
+
+static void *signal_later(void *cq)
+{
+	poll(NULL, 0, F_QUIET_MS);
+	return (void *)(intptr_t)fi_cq_signal(cq);
+}
+
+TEST_F(data, a_wait_ends_at_its_timeout_and_at_a_signal)
+{
+	struct fi_cq_tagged_entry entry;
+	pthread_t thread;
+	void *ret;
+
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_sread(self->client->cq, &entry, 1, NULL, 20));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, signal_later, self->client->cq));
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_sread(self->client->cq, &entry, 1, NULL, -1));
+	pthread_join(thread, &ret);
+	EXPECT_EQ(NULL, ret);
+}
+
+/* ---- Selective completion ---- */
+
+FIXTURE(selective) {
+	struct f_pair p;
+};
+
+FIXTURE_SETUP(selective)
+{
+	self->p.opts = (struct f_opts){
+		.tx_size = TX, .rx_size = TX, .cq_flags = FI_SELECTIVE_COMPLETION,
+	};
+	ASSERT_EQ(0, f_open(&self->p));
+	ASSERT_EQ(0, f_connect(&self->p));
+}
+
+FIXTURE_TEARDOWN(selective)
+{
+	f_close(&self->p);
+}
+
+TEST_F(selective, only_what_asks_has_a_completion)
+{
+	struct f_pair *p = &self->p;
+	void *desc = fi_mr_desc(p->mr);
+	struct iovec to = { p->mem, 64 }, from = { p->mem + 4096, 64 };
+	struct fi_msg in = { .msg_iov = &to, .desc = &desc, .iov_count = 1, .context = CTX(1) };
+	struct fi_msg out = { .msg_iov = &from, .desc = &desc, .iov_count = 1, .context = CTX(2) };
+	struct fi_cq_tagged_entry entry;
+	int i;
+
+	for (i = 0; i < 10 * TX; i++) {
+		ASSERT_EQ(0, f_recv(p, p->server.ep, 0, 64, NULL));
+		ASSERT_EQ(0, fi_recvmsg(p->server.ep, &in, FI_COMPLETION));
+		ASSERT_EQ(0, f_send(p, p->client.ep, 4096, 64, NULL));
+		ASSERT_EQ(0, fi_sendmsg(p->client.ep, &out, FI_COMPLETION));
+		ASSERT_EQ(1, f_comp(p->client.cq, &entry));
+		EXPECT_EQ(CTX(2), entry.op_context);
+		ASSERT_EQ(1, f_comp(p->server.cq, &entry));
+		EXPECT_EQ(CTX(1), entry.op_context);
+	}
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(p->client.cq, &entry, 1));
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(p->server.cq, &entry, 1));
+}
+
+/* ---- Shared receive contexts ---- */
+
+TEST(two_endpoints_receive_from_one_context)
+{
+	struct f_pair p = { .opts = { .rx_size = 32, .tx_size = TX, .shared = 1 } };
+	struct fi_cq_tagged_entry entry;
+	struct f_end first, first_server;
+	int i;
+
+	ASSERT_EQ(0, f_open(&p));
+	for (i = 0; i < 32; i++)
+		ASSERT_EQ(0, f_recv(&p, p.srx, 64 * i, 64, CTX(i)));
+	EXPECT_EQ(-FI_EAGAIN, f_recv(&p, p.srx, 0, 64, NULL));
+	ASSERT_EQ(0, f_connect(&p));
+	EXPECT_EQ(-FI_EOPNOTSUPP, f_recv(&p, p.server.ep, 0, 64, NULL));
+	/* Another pair of endpoints with the same queues. */
+	first = p.client;
+	first_server = p.server;
+	fi_close(&p.pep->fid);
+	ASSERT_EQ(0, f_connect(&p));
+	for (i = 0; i < TX / 2; i++) {
+		ASSERT_EQ(0, f_send(&p, first.ep, 8192, 40, NULL));
+		ASSERT_EQ(0, f_send(&p, p.client.ep, 8192, 50, NULL));
+	}
+	for (i = 0; i < TX; i++) {
+		ASSERT_EQ(1, f_comp(p.server.cq, &entry));
+		EXPECT_EQ(FI_RECV | FI_MSG, entry.flags);
+		EXPECT_TRUE(entry.len == 40 || entry.len == 50);
+		ASSERT_EQ(0, f_recv(&p, p.srx, 0, 64, NULL));
+	}
+	EXPECT_EQ(-FI_EBUSY, fi_close(&p.srx->fid));
+	fi_close(&first.ep->fid);
+	fi_close(&first_server.ep->fid);
+	ASSERT_EQ(0, f_send(&p, p.client.ep, 8192, 60, NULL));
+	ASSERT_EQ(1, f_comp(p.server.cq, &entry));
+	EXPECT_EQ(60, entry.len);
+	f_close(&p);
+}
+
+/* ---- A CQ that is larger than an EVD ---- */
+
+#define MANY	4096	/* places of each queue */
+
+TEST(no_event_is_lost_when_all_queues_of_a_CQ_are_full)
+{
+	struct f_pair p = { .opts = { .tx_size = MANY, .rx_size = MANY, .cq_size = 262144 } };
+	struct f_end ends[64];
+	int n = 0, posted = 0, flushed = 0, ret = 0;
+	struct fi_cq_err_entry err;
+
+	ASSERT_EQ(0, f_open(&p));
+	while (n < 64) {
+		ends[n] = p.client;
+		ret = f_end_open(&p, &ends[n], p.info);
+		if (ret)
+			break;
+		n++;
+		while (!f_recv(&p, ends[n - 1].ep, 0, 64, NULL))
+			posted++;
+	}
+	/* The limit of an EVD ends it, not one that the machine has. */
+	EXPECT_EQ(-FI_ENOMEM, ret);
+	EXPECT_LE(65536 / 2 - MANY, posted);
+	if (n < 64 && ends[n].ep)
+		fi_close(&ends[n].ep->fid);
+	while (n--)
+		fi_close(&ends[n].ep->fid);
+	while (f_comp_error(p.client.cq, &err) == FI_ECANCELED && ++flushed < posted)
+		;
+	EXPECT_EQ(posted, flushed);
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_readerr(p.client.cq, &err, 0));
+	f_close(&p);
+}
+
+#define ENDS	3
+
+/*
+ * The events of all receives wait in the EVD, which has grown from 64.  Those of an endpoint are in
+ * the order of its receives, and the endpoints end at the same time.
+ */
+TEST(no_event_is_lost_when_connections_with_full_queues_end)
+{
+	struct f_pair p = { .opts = { .tx_size = 16, .rx_size = MANY, .cq_size = 262144 } };
+	struct f_end clients[ENDS], servers[ENDS];
+	uintptr_t next[ENDS] = { 0 };
+	struct fi_cq_err_entry err;
+	struct fi_eq_cm_entry entry;
+	int wrong = 0, i, n;
+
+	ASSERT_EQ(0, f_open(&p));
+	for (i = 0; i < ENDS; i++) {
+		ASSERT_EQ(0, f_connect(&p));
+		clients[i] = p.client;
+		servers[i] = p.server;
+		fi_close(&p.pep->fid);
+		p.pep = NULL;
+		for (n = 0; n < MANY; n++)
+			ASSERT_EQ(0, f_recv(&p, servers[i].ep, 0, 64, CTX(i * MANY + n)));
+		EXPECT_EQ(-FI_EAGAIN, f_recv(&p, servers[i].ep, 0, 64, NULL));
+	}
+	for (i = 0; i < ENDS; i++)
+		fi_close(&clients[i].ep->fid);
+	for (i = 0; i < ENDS; i++)
+		EXPECT_EQ(FI_SHUTDOWN, f_event(p.server.eq, &entry, sizeof(entry), NULL));
+	for (n = 0; n < ENDS * MANY; n++) {
+		ASSERT_EQ(FI_ECANCELED, f_comp_error(p.server.cq, &err));
+		i = (int)(((uintptr_t)err.op_context - (uintptr_t)CTX(0)) / MANY);
+		ASSERT_GT(ENDS, i);
+		wrong += err.op_context != CTX(i * MANY + next[i]);
+		next[i]++;
+	}
+	EXPECT_EQ(0, wrong);
+	for (i = 0; i < ENDS; i++) {
+		EXPECT_EQ(MANY, next[i]);
+		fi_close(&servers[i].ep->fid);
+	}
+	p.client.ep = NULL;
+	p.server.ep = NULL;
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_readerr(p.server.cq, &err, 0));
+	f_close(&p);
+}
+
+/* ---- Threads ---- */
+
+#define SENDERS	3
+#define EACH	300
+
+struct sender {
+	struct f_pair	*p;
+	int		sent;
+};
+
+static void *send_some(void *arg)
+{
+	struct sender *s = arg;
+	ssize_t ret;
+
+	while (s->sent < EACH) {
+		ret = f_send(s->p, s->p->client.ep, 4096, 64, CTX(s->sent));
+		if (ret == -FI_EAGAIN)
+			sched_yield();
+		else if (ret)
+			break;
+		else
+			s->sent++;
+	}
+	return NULL;
+}
+
+struct reader {
+	struct fid_cq	*cq;
+	struct f_pair	*p;
+	int		*got;
+	int		again;	/* post a receive for each completion */
+};
+
+static void *read_some(void *arg)
+{
+	struct reader *r = arg;
+	struct fi_cq_tagged_entry entry;
+	ssize_t ret;
+
+	while (__atomic_load_n(r->got, __ATOMIC_RELAXED) < SENDERS * EACH) {
+		ret = fi_cq_sread(r->cq, &entry, 1, NULL, 100);
+		if (ret == 1) {
+			__atomic_fetch_add(r->got, 1, __ATOMIC_RELAXED);
+			if (r->again)
+				f_recv(r->p, r->p->server.ep, 0, 64, NULL);
+		} else if (ret != -FI_EAGAIN) {
+			break;
+		}
+	}
+	return NULL;
+}
+
+TEST_F(data, threads_share_an_endpoint_and_a_cq)
+{
+	struct sender senders[SENDERS];
+	pthread_t threads[SENDERS + 4];
+	int sent = 0, got = 0, i;
+	struct reader readers[] = {
+		{ self->p.client.cq, &self->p, &sent, 0 },
+		{ self->p.client.cq, &self->p, &sent, 0 },
+		{ self->p.server.cq, &self->p, &got, 1 },
+		{ self->p.server.cq, &self->p, &got, 1 },
+	};
+
+	for (i = 0; i < TX; i++)
+		ASSERT_EQ(0, f_recv(&self->p, self->server->ep, 0, 64, NULL));
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, pthread_create(&threads[SENDERS + i], NULL, read_some, &readers[i]));
+	for (i = 0; i < SENDERS; i++) {
+		senders[i] = (struct sender){ .p = &self->p };
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, send_some, &senders[i]));
+	}
+	for (i = 0; i < SENDERS + 4; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < SENDERS; i++)
+		EXPECT_EQ(EACH, senders[i].sent);
+	EXPECT_EQ(SENDERS * EACH, sent);
+	EXPECT_EQ(SENDERS * EACH, got);
+}
+
+TEST_HARNESS_MAIN
