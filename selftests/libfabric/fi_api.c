@@ -100,10 +100,6 @@ TEST_F(api, what_there_is_not_says_so)
 	EXPECT_EQ(-FI_ENOSYS, fi_av_open(p->domain, &av_attr, &av, NULL));
 	EXPECT_EQ(-FI_ENOSYS, fi_stx_context(p->domain, NULL, &stx, NULL));
 	EXPECT_EQ(-FI_ENOSYS, fi_tsend(p->client.ep, p->mem, 1, desc, 0, 0, NULL));
-	EXPECT_EQ(-FI_ENOSYS, fi_senddata(p->client.ep, p->mem, 1, desc, 7, 0, NULL));
-	EXPECT_EQ(-FI_ENOSYS, fi_injectdata(p->client.ep, p->mem, 1, 7, 0));
-	EXPECT_EQ(-FI_ENOSYS, fi_writedata(p->client.ep, p->mem, 1, desc, 7, 0,
-					   (uintptr_t)p->mem, fi_mr_key(p->mr), NULL));
 	EXPECT_EQ(-FI_EOPNOTSUPP, fi_atomicvalid(p->client.ep, FI_UINT64, FI_SUM, &count));
 	EXPECT_EQ(-FI_EOPNOTSUPP, fi_atomic(p->client.ep, &value, 1, NULL, 0, (uintptr_t)p->mem,
 					    fi_mr_key(p->mr), FI_UINT64, FI_SUM, NULL));
@@ -120,7 +116,6 @@ TEST_F(api, flags_that_there_are_not_are_refused)
 	uint64_t flags = FI_DELIVERY_COMPLETE;
 
 	ASSERT_EQ(0, f_connect(p));
-	EXPECT_EQ(-FI_EOPNOTSUPP, fi_sendmsg(p->client.ep, &msg, FI_REMOTE_CQ_DATA));
 	EXPECT_EQ(-FI_EBADFLAGS, fi_sendmsg(p->client.ep, &msg, FI_DELIVERY_COMPLETE));
 	EXPECT_EQ(-FI_EBADFLAGS, fi_recvmsg(p->client.ep, &msg, FI_MULTI_RECV));
 	EXPECT_EQ(-FI_EBADFLAGS, fi_shutdown(p->client.ep, 1));
@@ -163,7 +158,8 @@ TEST_F(api, hints_that_cannot_be_met_find_nothing)
 	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->tx_ctx_cnt = FI_SHARED_CONTEXT));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->tx_ctx_cnt = 2));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->max_order_waw_size = 1));
-	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->cq_data_size = 4));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->cq_data_size = 5));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->mode &= ~FI_RX_CQ_DATA; h->domain_attr->cq_data_size = 4));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->mr_mode = FI_MR_LOCAL));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->mr_key_size = 2));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->cntr_cnt = 1));
@@ -200,6 +196,25 @@ TEST_F(api, hints_that_can_be_met_are_met)
 	EXPECT_EQ(FI_EP_MSG, info->ep_attr->type);
 	EXPECT_STREQ("dat", info->fabric_attr->prov_name);
 	EXPECT_EQ(4, info->domain_attr->mr_key_size);
+	fi_freeinfo(info);
+}
+
+/* A program that does not know that a write takes a receive gets no such writes. */
+TEST_F(api, remote_cq_data_are_for_those_who_expect_that_a_write_takes_a_receive)
+{
+	const struct fi_info *all = self->p.info;
+	int has_data = all->ep_attr->protocol != FI_PROTO_IWARP;
+	struct fi_info *h = f_hints(), *info;
+
+	EXPECT_EQ(has_data ? 4 : 0, all->domain_attr->cq_data_size);
+	EXPECT_EQ(has_data ? FI_RX_CQ_DATA : 0, all->mode);
+	EXPECT_EQ(has_data ? FI_RX_CQ_DATA : 0, all->rx_attr->mode);
+	EXPECT_EQ(has_data ? 0 : -FI_ENODATA, ASK(h->domain_attr->cq_data_size = 4));
+	h->mode &= ~FI_RX_CQ_DATA;
+	ASSERT_EQ(0, ask(h, NULL, NULL, 0, &info));
+	EXPECT_EQ(0, info->domain_attr->cq_data_size);
+	EXPECT_EQ(0, info->mode);
+	EXPECT_EQ(0, info->rx_attr->mode);
 	fi_freeinfo(info);
 }
 
@@ -343,6 +358,65 @@ TEST_F(api, a_rejected_and_an_unanswered_request_are_refused)
 	ASSERT_EQ(0, f_end_open(p, &p->client, p->info));
 	ASSERT_EQ(0, fi_connect(p->client.ep, &addr, NULL, 0));
 	EXPECT_EQ(FI_ECONNREFUSED, refused(p->client.eq, p->client.ep));
+}
+
+/* Reject the next request with @len bytes, and let the client read the error with @err. */
+static int rejected(struct f_pair *p, const void *data, size_t len, struct fi_eq_err_entry *err)
+{
+	struct fi_eq_cm_entry entry;
+	struct sockaddr_storage addr;
+	size_t size = sizeof(addr);
+	int ret = fi_getname(&p->pep->fid, &addr, &size);
+
+	f_end_close(&p->client);
+	if (!ret)
+		ret = f_end_open(p, &p->client, p->info);
+	if (!ret)
+		ret = fi_connect(p->client.ep, &addr, NULL, 0);
+	if (!ret && f_event(p->server.eq, &entry, sizeof(entry), NULL) != FI_CONNREQ)
+		ret = -FI_ENOMSG;
+	if (ret)
+		return ret;
+	ret = fi_reject(p->pep, entry.info->handle, data, len);
+	fi_freeinfo(entry.info);
+	if (!ret && (f_event(p->client.eq, &entry, sizeof(entry), NULL) != -FI_EAVAIL ||
+		     fi_eq_readerr(p->client.eq, err, 0) != sizeof(*err)))
+		ret = -FI_ENOMSG;
+	return ret ? ret : err->err;
+}
+
+TEST_F(api, the_data_of_a_reject_arrive_with_their_length)
+{
+	char own[300], data[300];
+	struct fi_eq_err_entry err = { .err_data = own, .err_data_size = sizeof(own) };
+	struct f_pair *p = &self->p;
+	size_t max, size = sizeof(max);
+
+	memset(data, 'x', sizeof(data));
+	ASSERT_EQ(0, f_listen(p));
+	ASSERT_EQ(FI_ECONNREFUSED, rejected(p, "because", 7, &err));
+	EXPECT_EQ((void *)own, err.err_data);
+	ASSERT_EQ(7, err.err_data_size);
+	EXPECT_EQ(0, memcmp(own, "because", 7));
+	/* A buffer that is too short gets the beginning. */
+	err.err_data_size = 2;
+	ASSERT_EQ(FI_ECONNREFUSED, rejected(p, "no", 3, &err));
+	EXPECT_EQ(2, err.err_data_size);
+	EXPECT_EQ(0, memcmp(own, "nocause", 7));
+	/* Without a buffer the program gets the address of the data. */
+	err = (struct fi_eq_err_entry){ .err = 0 };
+	ASSERT_EQ(FI_ECONNREFUSED, rejected(p, "\0", 1, &err));
+	ASSERT_EQ(1, err.err_data_size);
+	EXPECT_EQ(0, *(char *)err.err_data);
+	/* As much as fits is sent. */
+	ASSERT_EQ(0, fi_getopt(&p->pep->fid, FI_OPT_ENDPOINT, FI_OPT_CM_DATA_SIZE, &max, &size));
+	err.err_data_size = 0;
+	ASSERT_EQ(FI_ECONNREFUSED, rejected(p, data, sizeof(data), &err));
+	ASSERT_EQ(max, err.err_data_size);
+	EXPECT_EQ(0, memcmp(err.err_data, data, max));
+	err.err_data_size = 0;
+	ASSERT_EQ(FI_ECONNREFUSED, rejected(p, NULL, 0, &err));
+	EXPECT_EQ(0, err.err_data_size);
 }
 
 /* As ofi_rxm does when it cannot accept. */

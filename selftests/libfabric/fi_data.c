@@ -352,6 +352,109 @@ TEST_F(data, a_failed_inject_has_no_completion)
 	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(self->client->cq, &comp, 1));
 }
 
+/* ---- Remote CQ data ---- */
+
+#define NEEDS_DATA(p) do {							\
+	if (!(p)->info->domain_attr->cq_data_size)				\
+		SKIP(return, "the adapter has no immediate data");		\
+} while (0)
+
+/* The next completion of the server must be this one.  Returns 0, or the line that is wrong. */
+static int check_data(struct f_end *server, void *context, uint64_t flags, size_t len,
+		      uint64_t data)
+{
+	struct fi_cq_tagged_entry entry;
+
+	if (f_comp(server->cq, &entry) != 1)
+		return __LINE__;
+	if (entry.op_context != context)
+		return __LINE__;
+	if (entry.flags != flags)
+		return __LINE__;
+	return entry.len == len && entry.data == data ? 0 : __LINE__;
+}
+
+TEST_F(data, messages_bring_data_to_the_cq)
+{
+	const uint64_t recv = FI_RECV | FI_MSG;
+	struct f_pair *p = &self->p;
+	struct iovec iov = { p->mem + 4096, 30 };
+	struct fi_msg msg = {
+		.msg_iov = &iov, .desc = &self->desc, .iov_count = 1, .data = 0xffffffff,
+	};
+	int i;
+
+	NEEDS_DATA(p);
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, f_recv(p, self->server->ep, 64 * i, 64, CTX(i)));
+	ASSERT_EQ(0, fi_senddata(self->client->ep, p->mem + 4096, 10, self->desc, 4711, 0, NULL));
+	ASSERT_EQ(0, fi_injectdata(self->client->ep, "x", 1, 0, 0));
+	ASSERT_EQ(0, f_send(p, self->client->ep, 4096, 20, NULL));
+	ASSERT_EQ(0, fi_sendmsg(self->client->ep, &msg, FI_REMOTE_CQ_DATA));
+	ASSERT_EQ(0, fi_sendmsg(self->client->ep, &msg, FI_INJECT));
+	EXPECT_EQ(0, check_data(self->server, CTX(0), recv | FI_REMOTE_CQ_DATA, 10, 4711));
+	EXPECT_EQ(0, check_data(self->server, CTX(1), recv | FI_REMOTE_CQ_DATA, 1, 0));
+	EXPECT_EQ(0, check_data(self->server, CTX(2), recv, 20, 0));
+	EXPECT_EQ(0, check_data(self->server, CTX(3), recv | FI_REMOTE_CQ_DATA, 30, 0xffffffff));
+	EXPECT_EQ(0, check_data(self->server, CTX(4), recv, 30, 0));
+	EXPECT_EQ('x', p->mem[64]);
+}
+
+TEST_F(data, a_write_with_data_takes_a_receive_and_not_its_memory)
+{
+	const uint64_t flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+	struct f_pair *p = &self->p;
+	uint64_t key = fi_mr_key(p->mr), at = (uintptr_t)p->mem;
+	struct iovec iov = { p->mem + 4096, 300 };
+	struct fi_rma_iov to = { .addr = at + 50000, .len = 300, .key = key };
+	struct fi_msg_rma msg = {
+		.msg_iov = &iov, .desc = &self->desc, .iov_count = 1, .rma_iov = &to,
+		.rma_iov_count = 1, .data = 3,
+	};
+	struct fid_ep *ep = self->client->ep;
+	int i;
+
+	NEEDS_DATA(p);
+	memset(p->mem + 4096, 'w', 1000);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, f_recv(p, self->server->ep, 64 * i, 64, CTX(i)));
+	ASSERT_EQ(0, fi_writedata(ep, p->mem + 4096, 1000, self->desc, 1, 0, at + 30000, key,
+				  NULL));
+	ASSERT_EQ(0, fi_inject_writedata(ep, "injected", 9, 2, 0, at + 40000, key));
+	ASSERT_EQ(0, fi_write(ep, p->mem + 4096, 10, self->desc, 0, at + 45000, key, NULL));
+	ASSERT_EQ(0, fi_writemsg(ep, &msg, FI_REMOTE_CQ_DATA | FI_COMPLETION));
+	EXPECT_EQ(0, check_data(self->server, CTX(0), flags, 1000, 1));
+	EXPECT_EQ(0, memcmp(p->mem + 30000, p->mem + 4096, 1000));
+	EXPECT_EQ(0, check_data(self->server, CTX(1), flags, 9, 2));
+	EXPECT_EQ(0, strcmp(p->mem + 40000, "injected"));
+	EXPECT_EQ(0, check_data(self->server, CTX(2), flags, 300, 3));
+	EXPECT_EQ(0, memcmp(p->mem + 50000, p->mem + 4096, 300));
+	for (i = 0; i < 3 * 64; i++)
+		EXPECT_EQ(0, p->mem[i]);
+}
+
+TEST(endpoints_without_the_mode_refuse_data)
+{
+	struct f_pair p = { .opts.no_data = 1 };
+	struct iovec iov;
+	struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1 };
+	void *desc;
+
+	ASSERT_EQ(0, f_open(&p));
+	ASSERT_EQ(0, f_connect(&p));
+	iov = (struct iovec){ p.mem, 1 };
+	desc = fi_mr_desc(p.mr);
+	msg.desc = &desc;
+	EXPECT_EQ(-FI_EOPNOTSUPP, fi_senddata(p.client.ep, p.mem, 1, desc, 7, 0, NULL));
+	EXPECT_EQ(-FI_EOPNOTSUPP, fi_injectdata(p.client.ep, p.mem, 1, 7, 0));
+	EXPECT_EQ(-FI_EOPNOTSUPP, fi_sendmsg(p.client.ep, &msg, FI_REMOTE_CQ_DATA));
+	EXPECT_EQ(-FI_EOPNOTSUPP, fi_writedata(p.client.ep, p.mem, 1, desc, 7, 0,
+					       (uintptr_t)p.mem, fi_mr_key(p.mr), NULL));
+	EXPECT_EQ(-FI_EOPNOTSUPP, fi_inject_writedata(p.client.ep, p.mem, 1, 7, 0,
+						      (uintptr_t)p.mem, fi_mr_key(p.mr)));
+	f_close(&p);
+}
+
 /* ---- Waits ---- */
 
 TEST_F(data, the_descriptor_of_a_cq_is_readable_when_trywait_says_wait)
@@ -490,6 +593,21 @@ TEST_F(selective, only_what_asks_has_a_completion)
 	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(p->server.cq, &entry, 1));
 }
 
+TEST_F(selective, a_write_with_data_has_a_completion_whatever_the_receive_asks_for)
+{
+	const uint64_t flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+	struct f_pair *p = &self->p;
+	void *desc = fi_mr_desc(p->mr);
+
+	NEEDS_DATA(p);
+	ASSERT_EQ(0, f_recv(p, p->server.ep, 0, 64, CTX(1)));
+	ASSERT_EQ(0, f_recv(p, p->server.ep, 0, 64, CTX(2)));
+	ASSERT_EQ(0, fi_senddata(p->client.ep, p->mem, 8, desc, 1, 0, NULL));
+	ASSERT_EQ(0, fi_writedata(p->client.ep, p->mem, 8, desc, 2, 0, (uintptr_t)p->mem + 4096,
+				  fi_mr_key(p->mr), NULL));
+	EXPECT_EQ(0, check_data(&p->server, CTX(2), flags, 8, 2));
+}
+
 /* ---- Shared receive contexts ---- */
 
 TEST(two_endpoints_receive_from_one_context)
@@ -526,6 +644,26 @@ TEST(two_endpoints_receive_from_one_context)
 	ASSERT_EQ(0, f_send(&p, p.client.ep, 8192, 60, NULL));
 	ASSERT_EQ(1, f_comp(p.server.cq, &entry));
 	EXPECT_EQ(60, entry.len);
+	f_close(&p);
+}
+
+TEST(data_arrive_at_a_shared_context)
+{
+	struct f_pair p = { .opts = { .rx_size = 32, .tx_size = TX, .shared = 1 } };
+	uint64_t flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+	void *desc;
+
+	ASSERT_EQ(0, f_open(&p));
+	ASSERT_EQ(0, f_connect(&p));
+	NEEDS_DATA(&p);
+	desc = fi_mr_desc(p.mr);
+	ASSERT_EQ(0, f_recv(&p, p.srx, 0, 64, CTX(1)));
+	ASSERT_EQ(0, f_recv(&p, p.srx, 64, 64, CTX(2)));
+	ASSERT_EQ(0, fi_writedata(p.client.ep, p.mem, 8, desc, 5, 0, (uintptr_t)p.mem + 4096,
+				  fi_mr_key(p.mr), NULL));
+	ASSERT_EQ(0, fi_senddata(p.client.ep, p.mem, 10, desc, 6, 0, NULL));
+	EXPECT_EQ(0, check_data(&p.server, CTX(1), flags, 8, 5));
+	EXPECT_EQ(0, check_data(&p.server, CTX(2), FI_RECV | FI_MSG | FI_REMOTE_CQ_DATA, 10, 6));
 	f_close(&p);
 }
 

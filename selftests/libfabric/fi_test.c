@@ -63,6 +63,8 @@ int f_info(struct f_pair *p)
 	hints->addr_format = p->opts.format;
 	if (p->opts.shared)
 		hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+	if (p->opts.no_data)
+		hints->mode &= ~FI_RX_CQ_DATA;
 	ret = fi_getinfo(VERSION, NULL, NULL, 0, hints, &p->info);
 	fi_freeinfo(hints);
 	return ret;

@@ -38,6 +38,7 @@ struct f_opts {
 	size_t		cq_size;
 	enum fi_wait_obj wait;
 	int		shared;		/* the server receives from @srx */
+	int		no_data;	/* the program knows no remote CQ data */
 	uint32_t	format;		/* of addresses */
 };
 

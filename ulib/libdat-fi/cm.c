@@ -50,15 +50,20 @@ static size_t packed_length(const uint8_t *data, DAT_COUNT size)
 
 /* ---- Events ---- */
 
-static struct fdat_event *error_event(struct fdat_ep *ep, int err, int number)
+static struct fdat_event *error_event(struct fdat_ep *ep, int err,
+				      const DAT_CONNECTION_EVENT_DATA *data, int number)
 {
-	struct fdat_event *e = calloc(1, sizeof(*e));
+	size_t len = packed_length(data->private_data, data->private_data_size);
+	struct fdat_event *e = calloc(1, sizeof(*e) + len);
 
 	if (!e)
 		return NULL;
 	e->fid = &ep->ep.fid;
 	e->err = err;
 	e->prov_errno = number;
+	e->size = len;
+	if (len)
+		memcpy(e->data, (const uint8_t *)data->private_data + 1, len);
 	return e;
 }
 
@@ -103,13 +108,13 @@ static struct fdat_event *connection_event(const DAT_EVENT *event)
 		return cm_event(FI_SHUTDOWN, &ep->ep.fid, NULL, NULL, 0);
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:
 	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
-		return error_event(ep, FI_ECONNREFUSED, number);
+		return error_event(ep, FI_ECONNREFUSED, data, number);
 	case DAT_CONNECTION_EVENT_TIMED_OUT:
-		return error_event(ep, FI_ETIMEDOUT, number);
+		return error_event(ep, FI_ETIMEDOUT, data, number);
 	case DAT_CONNECTION_EVENT_UNREACHABLE:
-		return error_event(ep, FI_EHOSTUNREACH, number);
+		return error_event(ep, FI_EHOSTUNREACH, data, number);
 	default:
-		return error_event(ep, FI_ECONNABORTED, number);
+		return error_event(ep, FI_ECONNABORTED, data, number);
 	}
 }
 
@@ -129,22 +134,42 @@ static struct fi_ops connreq_fid_ops = {
 	FDAT_NO_FID_OPS,
 };
 
-/* Reject the request, unless it has an answer.  The handle remains. */
-static void connreq_end(struct fdat_connreq *req)
+/* Reject the request with @n bytes of @data, unless it has an answer.  The handle remains. */
+static void connreq_end(struct fdat_connreq *req, int n, uint8_t *data)
 {
-	if (req->cr)
+	/* A driver that is older than data of rejects still knows rejects. */
+	if (req->cr && dat_linux_cr_reject(req->cr, n, data) != DAT_SUCCESS)
 		dat_cr_reject(req->cr);
 	req->cr = DAT_HANDLE_NULL;
 	fdat_ia_put(req->ia);
 	req->ia = NULL;
 }
 
-void fdat_connreq_free(struct fdat_connreq *req)
+static void connreq_drop(struct fdat_connreq *req, int n, uint8_t *data)
 {
 	if (req->ep)
 		req->ep->connreq = NULL;
-	connreq_end(req);
+	connreq_end(req, n, data);
 	free(req);
+}
+
+void fdat_connreq_free(struct fdat_connreq *req)
+{
+	connreq_drop(req, 0, NULL);
+}
+
+void fdat_connreq_reject(struct fdat_connreq *req, const void *param, size_t len)
+{
+	uint8_t data[UINT8_MAX + 1];
+	int n = 0;
+
+	/* Without the IA, the request was rejected when its endpoint was closed. */
+	if (len && req->ia) {
+		if (len > fdat_cm_size(req->ia))
+			len = fdat_cm_size(req->ia);
+		n = pack(req->ia, param, len, data);
+	}
+	connreq_drop(req, n, data);
 }
 
 void fdat_connreq_leave(struct fdat_connreq *req)
@@ -153,7 +178,7 @@ void fdat_connreq_leave(struct fdat_connreq *req)
 		fdat_connreq_free(req);
 		return;
 	}
-	connreq_end(req);
+	connreq_end(req, 0, NULL);
 	req->ep = NULL;
 }
 

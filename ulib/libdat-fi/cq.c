@@ -203,17 +203,40 @@ static int complete(struct fdat_op *op, int status, uint64_t length, struct fdat
 	return wanted;
 }
 
+/* As complete(), of a receive that immediate data have completed. */
+static int complete_immediate(const DAT_EVENT *event, struct fdat_comp *comp)
+{
+	DAT_LINUX_IMMED_EVENT_DATA data = dat_linux_immed_event_data(event);
+	int wanted = complete(data.user_cookie.as_ptr, data.status, data.transfered_length, comp);
+
+	comp->entry.data = data.immed_data;
+	if (event->event_number == DAT_LINUX_RDMA_WRITE_IMMED_EVENT) {
+		/* The peer's write asks for the completion, whatever the receive asks for. */
+		comp->entry.flags = FI_RMA | FI_REMOTE_WRITE;
+		wanted = 1;
+	}
+	comp->entry.flags |= FI_REMOTE_CQ_DATA;
+	return wanted;
+}
+
+/* As complete(), of the operation of an event. */
+static int complete_event(const DAT_EVENT *event, struct fdat_comp *comp)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	if (event->event_number != DAT_DTO_COMPLETION_EVENT)
+		return complete_immediate(event, comp);
+	return complete(dto->user_cookie.as_ptr, dto->status, dto->transfered_length, comp);
+}
+
 /* Take the next completion out of the EVD.  Returns whether there was one. */
 static int evd_next(struct fdat_cq *cq, struct fdat_comp *comp)
 {
-	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT event;
 
-	while (dat_evd_dequeue(cq->evd, &event) == DAT_SUCCESS) {
-		dto = &event.event_data.dto_completion_event_data;
-		if (complete(dto->user_cookie.as_ptr, dto->status, dto->transfered_length, comp))
+	while (dat_evd_dequeue(cq->evd, &event) == DAT_SUCCESS)
+		if (complete_event(&event, comp))
 			return 1;
-	}
 	return 0;
 }
 

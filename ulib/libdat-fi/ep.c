@@ -171,7 +171,10 @@ static int dat_ep_open(struct fdat_ep *ep)
 {
 	const DAT_IA_ATTR *limits = &ep->domain->ia->attr;
 	const struct fi_info *info = ep->info;
-	DAT_NAMED_ATTR inlined = { .name = "max_inline", .value = FDAT_INLINE };
+	DAT_NAMED_ATTR named[] = {
+		{ .name = "max_inline", .value = FDAT_INLINE },
+		{ .name = "immediate_data", .value = "1" },
+	};
 	DAT_EVD_HANDLE rx = ep->rx_cq ? ep->rx_cq->evd : DAT_HANDLE_NULL;
 	DAT_EVD_HANDLE tx = ep->tx_cq ? ep->tx_cq->evd : DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = ep->domain->ia->handle;
@@ -186,8 +189,8 @@ static int dat_ep_open(struct fdat_ep *ep)
 		.max_rdma_read_iov = at_most(info->tx_attr->iov_limit,
 					     limits->max_iov_segments_per_rdma_read),
 		.srq_soft_hw = DAT_HW_DEFAULT,
-		.ep_provider_specific_count = 1,
-		.ep_provider_specific = &inlined,
+		.ep_provider_specific_count = 1 + ep->immediate,
+		.ep_provider_specific = named,
 	};
 	DAT_CONTEXT context = { .as_ptr = ep };
 	int ret;
@@ -431,6 +434,8 @@ static int ep_init(struct fdat_ep *ep, const struct fi_info *info)
 		fi_freeinfo(ep->info);
 		return -FI_EINVAL;
 	}
+	ep->immediate = ep->domain->ia->immediate && info->domain_attr &&
+			info->domain_attr->cq_data_size;
 	ep->tx_flags = ep->info->tx_attr->op_flags & FDAT_TX_FLAGS;
 	ep->rx_flags = ep->info->rx_attr->op_flags & FI_COMPLETION;
 	return 0;

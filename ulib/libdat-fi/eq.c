@@ -33,7 +33,8 @@ static void queue_push(struct fdat_eq *eq, struct fdat_event *e)
 	eq->last = e;
 }
 
-static void queue_pop(struct fdat_eq *eq)
+/* Take the oldest event out of the queue. */
+static struct fdat_event *queue_pop(struct fdat_eq *eq)
 {
 	struct fdat_event *e = eq->first;
 
@@ -42,7 +43,7 @@ static void queue_pop(struct fdat_eq *eq)
 		eq->last = NULL;
 		fdat_ready_clear(eq->ready);
 	}
-	free(e);
+	return e;
 }
 
 /* An event that the program has not read: release what only the program could release. */
@@ -212,7 +213,7 @@ static ssize_t read_locked(struct fdat_eq *eq, uint32_t *event, void *buf, size_
 	*event = e->event;
 	memcpy(buf, e->data, n);
 	if (!(flags & FI_PEEK))
-		queue_pop(eq);
+		free(queue_pop(eq));
 	return (ssize_t)n;
 }
 
@@ -225,6 +226,24 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t le
 	ret = read_locked(eq, event, buf, len, flags);
 	pthread_mutex_unlock(&eq->lock);
 	return ret;
+}
+
+/*
+ * Copy the data of an error to the buffer of the program.  A program that gives none, or is older
+ * than such buffers, gets the address of the data.
+ */
+static void give_data(const struct fdat_eq *eq, struct fdat_event *e, struct fi_eq_err_entry *buf)
+{
+	uint32_t version = eq->fabric->fabric.api_version;
+
+	if (!buf->err_data_size || FI_VERSION_LT(version, FI_VERSION(1, 5))) {
+		buf->err_data = e->data;
+		buf->err_data_size = e->size;
+		return;
+	}
+	if (buf->err_data_size > e->size)
+		buf->err_data_size = e->size;
+	memcpy(buf->err_data, e->data, buf->err_data_size);
 }
 
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, uint64_t flags)
@@ -242,9 +261,11 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, uint6
 		buf->data = 0;
 		buf->err = e->err;
 		buf->prov_errno = e->prov_errno;
-		buf->err_data_size = 0;
-		if (!(flags & FI_PEEK))
-			queue_pop(eq);
+		give_data(eq, e, buf);
+		if (!(flags & FI_PEEK)) {
+			free(eq->told);
+			eq->told = queue_pop(eq);
+		}
 		ret = sizeof(*buf);
 	}
 	pthread_mutex_unlock(&eq->lock);
@@ -341,6 +362,7 @@ static int eq_close(struct fid *fid)
 		eq->first = e->next;
 		event_drop(e);
 	}
+	free(eq->told);
 	close(eq->ready);
 	close(eq->epoll);
 	pthread_mutex_destroy(&eq->lock);

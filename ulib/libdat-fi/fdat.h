@@ -88,6 +88,7 @@
 #define FDAT_READS	16	/* RDMA reads in progress of an EP, if the adapter allows as many */
 #define FDAT_MAX_IOV	32	/* limit of iov_limit */
 #define FDAT_INLINE	"96"	/* bytes that DAT may copy into its queue */
+#define FDAT_DATA	4	/* cq_data_size: bytes of immediate data */
 
 /* Log to the subsystem FI_LOG_@sub: why a call fails, for FI_LOG_LEVEL=info. */
 #define fdat_info(sub, ...)	FI_INFO(&fdat_prov, FI_LOG_##sub, __VA_ARGS__)
@@ -105,6 +106,7 @@ extern struct fi_provider fdat_prov;
  * @attr: its limits; constant
  * @cm_size: bytes of private data that the transport carries; constant
  * @iwarp: whether the target of an RDMA read needs the privilege of a remote write; constant
+ * @immediate: whether messages and writes can carry immediate data; constant
  * @local: whether the adapter joins the programs of this host only; constant
  * @v4: IPv4 address, or family 0; constant
  * @v6: IPv6 address, or family 0; constant
@@ -117,6 +119,7 @@ struct fdat_ia {
 	DAT_IA_ATTR		attr;
 	size_t			cm_size;
 	int			iwarp;
+	int			immediate;
 	int			local;
 	union fdat_addr		v4;
 	union fdat_addr		v6;
@@ -239,7 +242,7 @@ struct fdat_source {
 };
 
 /**
- * struct fdat_event - an event in the queue of an EQ
+ * struct fdat_event - an event of an EQ
  * @next: next event
  * @event: kind, such as FI_CONNREQ; unused for an error
  * @fid: object of the event
@@ -248,7 +251,8 @@ struct fdat_source {
  * @written: whether fi_eq_write() made the event
  * @size: bytes of @data
  * @least: bytes that a reader's buffer must have
- * @data: what the program reads: struct fi_eq_entry, or fi_eq_cm_entry with private data
+ * @data: what the program reads: struct fi_eq_entry, or fi_eq_cm_entry with private data; of an
+ *	error, private data
  */
 struct fdat_event {
 	struct fdat_event	*next;
@@ -274,6 +278,7 @@ struct fdat_event {
  * @sources: EVDs
  * @first: oldest event in the queue
  * @last: newest event in the queue
+ * @told: the last error that the program has read, because it may look at its data; or NULL
  */
 struct fdat_eq {
 	struct fid_eq		eq;
@@ -286,6 +291,7 @@ struct fdat_eq {
 	struct fdat_source	*sources;
 	struct fdat_event	*first;
 	struct fdat_event	*last;
+	struct fdat_event	*told;
 };
 
 /**
@@ -365,6 +371,7 @@ struct fdat_srx {
  * @srx: shared receive context, or NULL
  * @connreq: request that the EP is for, or NULL
  * @closing: whether fi_shutdown() was called; protected by @lock
+ * @immediate: whether requests may carry immediate data, and the peer's may; constant
  * @tx_selective: a request has a completion only if it asks for one
  * @rx_selective: a receive has a completion only if it asks for one
  * @tx_flags: flags of requests that give none themselves
@@ -388,6 +395,7 @@ struct fdat_ep {
 	struct fdat_srx		*srx;
 	struct fdat_connreq	*connreq;
 	int			closing;
+	int			immediate;
 	int			tx_selective;
 	int			rx_selective;
 	uint64_t		tx_flags;
@@ -593,6 +601,8 @@ int fdat_cm_getopt(const struct fdat_ia *ia, int level, int name, void *val, siz
 
 /* Free a request; it is rejected unless it was accepted. */
 void fdat_connreq_free(struct fdat_connreq *req);
+/* Reject a request, with data of the program of which as much is sent as fits, and free it. */
+void fdat_connreq_reject(struct fdat_connreq *req, const void *param, size_t len);
 /* The endpoint of a request is closed: a request that was not accepted is rejected. */
 void fdat_connreq_leave(struct fdat_connreq *req);
 
@@ -624,6 +634,7 @@ uint64_t fdat_segments(DAT_LMR_TRIPLET *to, const struct iovec *iov, void **desc
  * @count: number of segments
  * @remote: memory of the peer, or NULL for a send
  * @context: context of the program
+ * @data: immediate data, if @op_flags has FI_REMOTE_CQ_DATA
  * @op_flags: flags of the operation
  * @flags: flags of its completion
  */
@@ -633,6 +644,7 @@ struct fdat_request {
 	size_t				count;
 	const struct fi_rma_iov		*remote;
 	void				*context;
+	uint64_t			data;
 	uint64_t			op_flags;
 	uint64_t			flags;
 };

@@ -152,7 +152,8 @@ static int check_domain(const struct fdat_ia *ia, const struct fi_domain_attr *w
 {
 	return check_bits(ia, "domain_attr->caps", want->caps, have->caps) ||
 	       check_key_size(ia, want->mr_key_size, have->mr_key_size) ||
-	       check_limit(ia, "domain_attr->cq_data_size", want->cq_data_size, 0) ||
+	       check_limit(ia, "domain_attr->cq_data_size", want->cq_data_size,
+			   have->cq_data_size) ||
 	       check_limit(ia, "domain_attr->cq_cnt", want->cq_cnt, have->cq_cnt) ||
 	       check_limit(ia, "domain_attr->ep_cnt", want->ep_cnt, have->ep_cnt) ||
 	       check_limit(ia, "domain_attr->tx_ctx_cnt", want->tx_ctx_cnt, have->tx_ctx_cnt) ||
@@ -166,6 +167,20 @@ static int check_domain(const struct fdat_ia *ia, const struct fi_domain_attr *w
 	       check_limit(ia, "domain_attr->mr_iov_limit", want->mr_iov_limit, 1) ||
 	       check_limit(ia, "domain_attr->auth_key_size", want->auth_key_size, 0) ||
 	       check_limit(ia, "domain_attr->mr_cnt", want->mr_cnt, have->mr_cnt);
+}
+
+/* Returns whether the program knows that a write with immediate data takes a receive. */
+static int takes_data(const struct fi_info *hints)
+{
+	return hints->mode & FI_RX_CQ_DATA ||
+	       (hints->rx_attr && hints->rx_attr->mode & FI_RX_CQ_DATA);
+}
+
+static int check_data(const struct fdat_ia *ia, const struct fi_info *hints)
+{
+	if (!hints->domain_attr || !hints->domain_attr->cq_data_size || takes_data(hints))
+		return 0;
+	return miss(ia, "domain_attr->cq_data_size is not 0, but mode lacks FI_RX_CQ_DATA");
 }
 
 static int check_format(const struct fdat_ia *ia, const struct fi_info *info,
@@ -186,7 +201,7 @@ int fdat_hints_check(const struct fdat_ia *ia, const struct fi_info *info,
 	    (hints->domain_attr && check_domain(ia, hints->domain_attr, info->domain_attr)) ||
 	    (hints->fabric_attr && check_name(ia, "fabric_attr->name", hints->fabric_attr->name,
 					      info->fabric_attr->name)) ||
-	    check_mr_mode(ia, hints, version))
+	    check_mr_mode(ia, hints, version) || check_data(ia, hints))
 		return -FI_ENODATA;
 	return 0;
 }
@@ -235,6 +250,11 @@ void fdat_hints_apply(struct fi_info *info, const struct fi_info *hints, uint32_
 	info->rx_attr->caps &= info->caps;
 	if (hints->domain_attr && hints->domain_attr->threading)
 		info->domain_attr->threading = hints->domain_attr->threading;
+	info->mode &= hints->mode;
+	if (!takes_data(hints)) {
+		info->rx_attr->mode = 0;
+		info->domain_attr->cq_data_size = 0;
+	}
 	if (is_basic(hints, version)) {
 		info->domain_attr->mr_mode = FDAT_MR_BASIC;
 		info->mode |= FDAT_LOCAL_MR;

@@ -50,6 +50,29 @@ static void ia_addresses(struct fdat_ia *ia)
 	}
 }
 
+/*
+ * Returns whether endpoints can have immediate data.  An attribute that the library, the driver or
+ * the adapter does not support is refused before the place for the handle that is missing here.
+ */
+static int has_immediate(const struct fdat_ia *ia)
+{
+	DAT_NAMED_ATTR immediate = { .name = "immediate_data", .value = "1" };
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC, .ep_provider_specific_count = 1,
+		.ep_provider_specific = &immediate,
+	};
+	DAT_PZ_HANDLE pz;
+	DAT_RETURN rc;
+
+	if (dat_pz_create(ia->handle, &pz) != DAT_SUCCESS)
+		return 0;
+	rc = dat_ep_create(ia->handle, pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+			   &attr, NULL);
+	dat_pz_free(pz);
+	return DAT_GET_TYPE(rc) == DAT_INVALID_PARAMETER &&
+	       DAT_GET_SUBTYPE(rc) == DAT_INVALID_ARG7;
+}
+
 static int ia_query(struct fdat_ia *ia)
 {
 	DAT_PROVIDER_ATTR provider;
@@ -61,6 +84,7 @@ static int ia_query(struct fdat_ia *ia)
 		return fdat_error(rc);
 	ia->cm_size = (size_t)provider.max_private_data_size;
 	ia->iwarp = provider.rdma_write_for_rdma_read_req == DAT_TRUE;
+	ia->immediate = has_immediate(ia);
 	ia_addresses(ia);
 	return 0;
 }

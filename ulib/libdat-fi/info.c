@@ -43,6 +43,7 @@ static void describe_tx(const struct fdat_ia *ia, struct fi_tx_attr *tx)
 static void describe_rx(const struct fdat_ia *ia, struct fi_rx_attr *rx)
 {
 	rx->caps = FDAT_RX_CAPS;
+	rx->mode = ia->immediate ? FI_RX_CQ_DATA : 0;
 	rx->op_flags = FI_COMPLETION;
 	rx->msg_order = FDAT_MSG_ORDER;
 	rx->comp_order = FDAT_COMP_ORDER;
@@ -79,6 +80,7 @@ static void describe_domain(const struct fdat_ia *ia, struct fi_domain_attr *d)
 	d->mr_iov_limit = 1;
 	d->mr_cnt = (size_t)ia->attr.max_lmrs;
 	d->caps = FDAT_DOMAIN_CAPS;
+	d->cq_data_size = ia->immediate ? FDAT_DATA : 0;
 }
 
 /* Returns a copy with room for an address of either family. */
@@ -98,6 +100,7 @@ struct fi_info *fdat_info_new(const struct fdat_ia *ia, const union fdat_addr *a
 	if (!info)
 		return NULL;
 	info->caps = FDAT_TX_CAPS | FDAT_RX_CAPS | FDAT_DOMAIN_CAPS;
+	info->mode = ia->immediate ? FI_RX_CQ_DATA : 0;
 	info->addr_format = fdat_addr_format(addr);
 	info->src_addrlen = fdat_addr_len(&addr->sa);
 	info->src_addr = addr_dup(addr);

@@ -67,8 +67,12 @@ static DAT_RETURN post(struct fdat_ep *ep, const struct fdat_op *op, const struc
 {
 	DAT_DTO_COOKIE cookie = { .as_ptr = (void *)op };
 	DAT_COMPLETION_FLAGS f = (DAT_COMPLETION_FLAGS)flags;
+	int immediate = !!(r->op_flags & FI_REMOTE_CQ_DATA);
+	DAT_UINT32 data = (DAT_UINT32)r->data;
 	DAT_RMR_TRIPLET remote;
 
+	if (!r->remote && immediate)
+		return dat_linux_ep_post_send_immed(ep->handle, (DAT_COUNT)n, seg, cookie, data, f);
 	if (!r->remote)
 		return dat_ep_post_send(ep->handle, (DAT_COUNT)n, seg, cookie, f);
 	remote.rmr_context = (DAT_RMR_CONTEXT)r->remote->key;
@@ -77,6 +81,9 @@ static DAT_RETURN post(struct fdat_ep *ep, const struct fdat_op *op, const struc
 	remote.segment_length = r->remote->len;
 	if (r->flags & FI_READ)
 		return dat_ep_post_rdma_read(ep->handle, (DAT_COUNT)n, seg, cookie, &remote, f);
+	if (immediate)
+		return dat_linux_ep_post_rdma_write_immed(ep->handle, (DAT_COUNT)n, seg, cookie,
+							  &remote, data, f);
 	return dat_ep_post_rdma_write(ep->handle, (DAT_COUNT)n, seg, cookie, &remote, f);
 }
 
@@ -116,7 +123,7 @@ ssize_t fdat_post(struct fdat_ep *ep, const struct fdat_request *r)
 
 	if (!ep->handle)
 		return -FI_EOPBADSTATE;
-	if (!ep->tx.ops)
+	if (!ep->tx.ops || (r->op_flags & FI_REMOTE_CQ_DATA && !ep->immediate))
 		return -FI_EOPNOTSUPP;
 	if (r->count > FDAT_MAX_IOV)
 		return -FI_EINVAL;
@@ -129,7 +136,7 @@ ssize_t fdat_post(struct fdat_ep *ep, const struct fdat_request *r)
 /* ---- Sends ---- */
 
 #define SEND_FLAGS	(FI_COMPLETION | FI_MORE | FI_INJECT | FI_FENCE | FI_INJECT_COMPLETE | \
-			 FI_TRANSMIT_COMPLETE)
+			 FI_TRANSMIT_COMPLETE | FI_REMOTE_CQ_DATA)
 
 static struct fdat_ep *to_ep(struct fid_ep *fid)
 {
@@ -137,10 +144,10 @@ static struct fdat_ep *to_ep(struct fid_ep *fid)
 }
 
 static ssize_t send_iov(struct fdat_ep *ep, const struct iovec *iov, void **desc, size_t count,
-			void *context, uint64_t op_flags)
+			void *context, uint64_t data, uint64_t op_flags)
 {
 	struct fdat_request r = {
-		.iov = iov, .desc = desc, .count = count, .context = context,
+		.iov = iov, .desc = desc, .count = count, .context = context, .data = data,
 		.op_flags = op_flags, .flags = FI_SEND | FI_MSG,
 	};
 
@@ -153,7 +160,7 @@ static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **des
 	struct fdat_ep *ep = to_ep(fid);
 
 	(void)to;
-	return send_iov(ep, iov, desc, count, context, ep->tx_flags);
+	return send_iov(ep, iov, desc, count, context, 0, ep->tx_flags);
 }
 
 static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t to,
@@ -166,11 +173,10 @@ static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *d
 
 static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
-	if (flags & FI_REMOTE_CQ_DATA)
-		return -FI_EOPNOTSUPP;
 	if (flags & ~SEND_FLAGS)
 		return -FI_EBADFLAGS;
-	return send_iov(to_ep(fid), msg->msg_iov, msg->desc, msg->iov_count, msg->context, flags);
+	return send_iov(to_ep(fid), msg->msg_iov, msg->desc, msg->iov_count, msg->context,
+			msg->data, flags);
 }
 
 static ssize_t msg_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to)
@@ -178,7 +184,27 @@ static ssize_t msg_inject(struct fid_ep *fid, const void *buf, size_t len, fi_ad
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
 
 	(void)to;
-	return send_iov(to_ep(fid), &iov, NULL, 1, NULL, FI_INJECT | FDAT_NO_CONTEXT);
+	return send_iov(to_ep(fid), &iov, NULL, 1, NULL, 0, FI_INJECT | FDAT_NO_CONTEXT);
+}
+
+static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
+			    uint64_t data, fi_addr_t to, void *context)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+	struct fdat_ep *ep = to_ep(fid);
+
+	(void)to;
+	return send_iov(ep, &iov, &desc, 1, context, data, ep->tx_flags | FI_REMOTE_CQ_DATA);
+}
+
+static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
+			      fi_addr_t to)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+
+	(void)to;
+	return send_iov(to_ep(fid), &iov, NULL, 1, NULL, data,
+			FI_INJECT | FDAT_NO_CONTEXT | FI_REMOTE_CQ_DATA);
 }
 
 /* ---- Receives ---- */
@@ -255,6 +281,6 @@ struct fi_ops_msg fdat_msg_ops = {
 	.sendv = msg_sendv,
 	.sendmsg = msg_sendmsg,
 	.inject = msg_inject,
-	.senddata = fdat_no_senddata,
-	.injectdata = fdat_no_injectdata,
+	.senddata = msg_senddata,
+	.injectdata = msg_injectdata,
 };

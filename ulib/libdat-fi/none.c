@@ -190,32 +190,6 @@ struct fi_ops_cm fdat_no_cm_ops = {
 	.join = fdat_no_join,
 };
 
-/* ---- Immediate data, which DAT does not have ---- */
-
-ssize_t fdat_no_senddata(struct fid_ep *ep, const void *buf, size_t len, void *desc, uint64_t data,
-			 fi_addr_t to, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-ssize_t fdat_no_injectdata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
-			   fi_addr_t to)
-{
-	return -FI_ENOSYS;
-}
-
-ssize_t fdat_no_writedata(struct fid_ep *ep, const void *buf, size_t len, void *desc,
-			  uint64_t data, fi_addr_t to, uint64_t addr, uint64_t key, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-ssize_t fdat_no_inject_writedata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
-				 fi_addr_t to, uint64_t addr, uint64_t key)
-{
-	return -FI_ENOSYS;
-}
-
 /* ---- Requests of a shared receive context ---- */
 
 ssize_t fdat_no_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t to,
@@ -236,6 +210,18 @@ ssize_t fdat_no_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t fl
 }
 
 ssize_t fdat_no_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t to)
+{
+	return -FI_ENOSYS;
+}
+
+ssize_t fdat_no_senddata(struct fid_ep *ep, const void *buf, size_t len, void *desc, uint64_t data,
+			 fi_addr_t to, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+ssize_t fdat_no_injectdata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
+			   fi_addr_t to)
 {
 	return -FI_ENOSYS;
 }
@@ -269,6 +255,18 @@ static ssize_t no_inject_write(struct fid_ep *ep, const void *buf, size_t len, f
 	return -FI_ENOSYS;
 }
 
+static ssize_t no_writedata(struct fid_ep *ep, const void *buf, size_t len, void *desc,
+			    uint64_t data, fi_addr_t to, uint64_t addr, uint64_t key, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static ssize_t no_inject_writedata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
+				   fi_addr_t to, uint64_t addr, uint64_t key)
+{
+	return -FI_ENOSYS;
+}
+
 struct fi_ops_rma fdat_no_rma_ops = {
 	.size = sizeof(fdat_no_rma_ops),
 	.read = no_read,
@@ -278,8 +276,8 @@ struct fi_ops_rma fdat_no_rma_ops = {
 	.writev = no_rmav,
 	.writemsg = no_rmamsg,
 	.inject = no_inject_write,
-	.writedata = fdat_no_writedata,
-	.injectdata = fdat_no_inject_writedata,
+	.writedata = no_writedata,
+	.injectdata = no_inject_writedata,
 };
 
 /* ---- Tagged messages ---- */

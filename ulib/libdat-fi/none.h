@@ -49,10 +49,6 @@ ssize_t fdat_no_senddata(struct fid_ep *ep, const void *buf, size_t len, void *d
 			 fi_addr_t to, void *context);
 ssize_t fdat_no_injectdata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
 			   fi_addr_t to);
-ssize_t fdat_no_writedata(struct fid_ep *ep, const void *buf, size_t len, void *desc,
-			  uint64_t data, fi_addr_t to, uint64_t addr, uint64_t key, void *context);
-ssize_t fdat_no_inject_writedata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data,
-				 fi_addr_t to, uint64_t addr, uint64_t key);
 
 int fdat_no_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av,
 		    void *context);

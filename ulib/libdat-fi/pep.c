@@ -131,22 +131,12 @@ static int pep_listen(struct fid_pep *fid)
 	return ret;
 }
 
-/*
- * DAT 1.2 carries no data with a rejection, so those of the program are not sent.  The peer learns
- * that it was rejected.
- */
 static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param, size_t len)
 {
-	struct fdat_connreq *req;
-
 	(void)fid;
-	(void)param;
-	if (!handle || handle->fclass != FI_CLASS_CONNREQ)
+	if (!handle || handle->fclass != FI_CLASS_CONNREQ || (len && !param))
 		return -FI_EINVAL;
-	if (len)
-		fdat_info(EP_CTRL, "%zu bytes of data of a rejection are not sent\n", len);
-	req = fdat_of(handle, struct fdat_connreq, fid);
-	fdat_connreq_free(req);
+	fdat_connreq_reject(fdat_of(handle, struct fdat_connreq, fid), param, len);
 	return 0;
 }
 

@@ -7,8 +7,9 @@
  * FI_DELIVERY_COMPLETE asks for no more than there is, as in libfabric's provider for verbs: a
  * message that follows tells the peer's program of the data.  Layers above pass it on.
  */
-#define RMA_FLAGS	(FI_COMPLETION | FI_MORE | FI_INJECT | FI_FENCE | FI_INJECT_COMPLETE | \
+#define RMA_FLAGS	(FI_COMPLETION | FI_MORE | FI_FENCE | FI_INJECT_COMPLETE | \
 			 FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+#define WRITE_FLAGS	(RMA_FLAGS | FI_INJECT | FI_REMOTE_CQ_DATA)
 
 static struct fdat_ep *to_ep(struct fid_ep *fid)
 {
@@ -30,8 +31,8 @@ static ssize_t rma(struct fdat_ep *ep, const struct fi_msg_rma *msg, uint64_t op
 {
 	struct fdat_request r = {
 		.iov = msg->msg_iov, .desc = msg->desc, .count = msg->iov_count,
-		.remote = msg->rma_iov, .context = msg->context, .op_flags = op_flags,
-		.flags = FI_RMA | direction,
+		.remote = msg->rma_iov, .context = msg->context, .data = msg->data,
+		.op_flags = op_flags, .flags = FI_RMA | direction,
 	};
 
 	if (msg->rma_iov_count != 1 || msg->rma_iov->key > UINT32_MAX)
@@ -72,7 +73,7 @@ static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc, f
 
 static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
-	if (flags & ~(RMA_FLAGS & ~FI_INJECT))
+	if (flags & ~RMA_FLAGS)
 		return -FI_EBADFLAGS;
 	return rma(to_ep(fid), msg, flags, FI_READ);
 }
@@ -86,34 +87,62 @@ static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **de
 	return rma_iov(to_ep(fid), iov, desc, count, &remote, context, FI_WRITE);
 }
 
+static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
+{
+	if (flags & ~WRITE_FLAGS)
+		return -FI_EBADFLAGS;
+	return rma(to_ep(fid), msg, flags, FI_WRITE);
+}
+
+/* Write @len bytes with @op_flags. */
+static ssize_t write_buf(struct fdat_ep *ep, const void *buf, size_t len, void *desc,
+			 uint64_t data, uint64_t addr, uint64_t key, void *context,
+			 uint64_t op_flags)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+	struct fi_rma_iov remote = { .addr = addr, .len = len, .key = key };
+	struct fi_msg_rma msg = {
+		.msg_iov = &iov, .desc = &desc, .iov_count = 1, .rma_iov = &remote,
+		.rma_iov_count = 1, .context = context, .data = data,
+	};
+
+	return rma(ep, &msg, op_flags, FI_WRITE);
+}
+
 static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t to,
 			 uint64_t addr, uint64_t key, void *context)
 {
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+	struct fdat_ep *ep = to_ep(fid);
 
-	return rma_writev(fid, &iov, &desc, 1, to, addr, key, context);
-}
-
-static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
-{
-	if (flags & FI_REMOTE_CQ_DATA)
-		return -FI_EOPNOTSUPP;
-	if (flags & ~RMA_FLAGS)
-		return -FI_EBADFLAGS;
-	return rma(to_ep(fid), msg, flags, FI_WRITE);
+	(void)to;
+	return write_buf(ep, buf, len, desc, 0, addr, key, context, ep->tx_flags);
 }
 
 static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to,
 			  uint64_t addr, uint64_t key)
 {
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
-	struct fi_rma_iov remote = { .addr = addr, .len = len, .key = key };
-	struct fi_msg_rma msg = {
-		.msg_iov = &iov, .iov_count = 1, .rma_iov = &remote, .rma_iov_count = 1,
-	};
+	(void)to;
+	return write_buf(to_ep(fid), buf, len, NULL, 0, addr, key, NULL,
+			 FI_INJECT | FDAT_NO_CONTEXT);
+}
+
+static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
+			     uint64_t data, fi_addr_t to, uint64_t addr, uint64_t key,
+			     void *context)
+{
+	struct fdat_ep *ep = to_ep(fid);
 
 	(void)to;
-	return rma(to_ep(fid), &msg, FI_INJECT | FDAT_NO_CONTEXT, FI_WRITE);
+	return write_buf(ep, buf, len, desc, data, addr, key, context,
+			 ep->tx_flags | FI_REMOTE_CQ_DATA);
+}
+
+static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
+			      fi_addr_t to, uint64_t addr, uint64_t key)
+{
+	(void)to;
+	return write_buf(to_ep(fid), buf, len, NULL, data, addr, key, NULL,
+			 FI_INJECT | FDAT_NO_CONTEXT | FI_REMOTE_CQ_DATA);
 }
 
 struct fi_ops_rma fdat_rma_ops = {
@@ -125,6 +154,6 @@ struct fi_ops_rma fdat_rma_ops = {
 	.writev = rma_writev,
 	.writemsg = rma_writemsg,
 	.inject = rma_inject,
-	.writedata = fdat_no_writedata,
-	.injectdata = fdat_no_inject_writedata,
+	.writedata = rma_writedata,
+	.injectdata = rma_injectdata,
 };
