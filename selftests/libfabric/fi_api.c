@@ -185,6 +185,7 @@ TEST_F(api, hints_that_can_be_met_are_met)
 	h->rx_attr->size = 44;
 	h->tx_attr->iov_limit = 2;
 	h->tx_attr->op_flags = FI_COMPLETION;
+	h->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	h->caps = FI_MSG | FI_SEND;
 	ASSERT_EQ(0, ask(h, NULL, NULL, 0, &info));
 	EXPECT_EQ(33, info->tx_attr->size);
@@ -194,6 +195,8 @@ TEST_F(api, hints_that_can_be_met_are_met)
 	EXPECT_EQ(FI_MSG | FI_SEND | FI_LOCAL_COMM | FI_REMOTE_COMM, info->caps);
 	EXPECT_EQ(FI_MSG | FI_SEND, info->tx_attr->caps);
 	EXPECT_EQ(FI_EP_MSG, info->ep_attr->type);
+	EXPECT_EQ(FI_PROGRESS_AUTO, info->domain_attr->control_progress);
+	EXPECT_EQ(FI_PROGRESS_MANUAL, info->domain_attr->data_progress);
 	EXPECT_STREQ("dat", info->fabric_attr->prov_name);
 	EXPECT_EQ(4, info->domain_attr->mr_key_size);
 	fi_freeinfo(info);

@@ -241,6 +241,17 @@ static void apply_sizes(struct fi_info *info, const struct fi_info *hints)
 		info->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
 }
 
+/* A program that is content with less is told that it gets less. */
+static void apply_domain(struct fi_domain_attr *domain, const struct fi_domain_attr *hints)
+{
+	if (hints->threading)
+		domain->threading = hints->threading;
+	if (hints->control_progress == FI_PROGRESS_MANUAL)
+		domain->control_progress = FI_PROGRESS_MANUAL;
+	if (hints->data_progress == FI_PROGRESS_MANUAL)
+		domain->data_progress = FI_PROGRESS_MANUAL;
+}
+
 void fdat_hints_apply(struct fi_info *info, const struct fi_info *hints, uint32_t version)
 {
 	apply_sizes(info, hints);
@@ -248,8 +259,8 @@ void fdat_hints_apply(struct fi_info *info, const struct fi_info *hints, uint32_
 		info->caps = all_directions(hints->caps) | FDAT_DOMAIN_CAPS;
 	info->tx_attr->caps &= info->caps;
 	info->rx_attr->caps &= info->caps;
-	if (hints->domain_attr && hints->domain_attr->threading)
-		info->domain_attr->threading = hints->domain_attr->threading;
+	if (hints->domain_attr)
+		apply_domain(info->domain_attr, hints->domain_attr);
 	info->mode &= hints->mode;
 	if (!takes_data(hints)) {
 		info->rx_attr->mode = 0;
