@@ -46,7 +46,7 @@ KOBJ ?= $(BUILD)/kmod-$(KREL)
 
 KMAKE = $(MAKE) --no-print-directory -C $(KDIR) M=$(KOBJ) DAT_TOP=$(DAT_TOP)
 
-.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-lo check-race results mutants build-matrix check-nodes check-hosts bench docs demo demo-rsm demo-rsm-two help kobj
+.PHONY: all modules ktest libs modules_install install uninstall install-dkms install-list version dist deb rpm check-packages clean vm lint model check check-debug check-siw check-lo check-race results mutants build-matrix check-nodes check-hosts check-libfabric bench docs demo demo-rsm demo-rsm-two help kobj
 
 all: modules libs
 
@@ -172,6 +172,10 @@ check-hosts:
 	$(DAT_TOP)/scripts/run-tests programs
 	$(DAT_TOP)/scripts/test-hosts
 
+# Others' programs over the provider for libfabric.
+check-libfabric:
+	$(DAT_TOP)/scripts/check-libfabric stock$(SUFFIX)
+
 bench:
 	$(DAT_TOP)/scripts/bench
 
@@ -223,6 +227,7 @@ help:
 	@echo 'build-matrix     the modules for each kernel and compiler, without a VM'
 	@echo 'check-nodes      RSM between two VMs that are joined by a cable'
 	@echo 'check-hosts      the modules in VMs without IPv6, cgroups, and other facilities of the kernel'
+	@echo 'check-libfabric  fabtests and Open MPI over the provider for libfabric, in VMs'
 	@echo 'bench            what things cost, beside perftest, verbs, OFED DAPL and UCX in one VM'
 	@echo 'docs             the documentation as a site, into build/docs/html/'
 	@echo 'demo             transfers between two processes in a VM, over lo0 and over soft-RoCE'

@@ -7,14 +7,14 @@
 
 # SUITES is one argument, such as "trixie trixie-backports"; packages of the last one are preferred.
 
-# Print the host's first source of packages with other suites.
-apart_source() { # SUITES
+# Print the host's first source of packages with other suites, and with TYPE deb-src for sources.
+apart_source() { # SUITES TYPE
 	local host=/etc/apt/sources.list.d/debian.sources
 	if [ -r "$host" ]; then
 		awk '!NF && seen { exit } NF && !/^#/ { seen = 1; print }' "$host" |
-			sed "s/^Suites:.*/Suites: $1/"
+			sed "s/^Suites:.*/Suites: $1/; s/^Types:.*/Types: $2/"
 	else
-		printf '%s\n' "Types: deb" "URIs: http://deb.debian.org/debian" "Suites: $1" \
+		printf '%s\n' "Types: $2" "URIs: http://deb.debian.org/debian" "Suites: $1" \
 			"Components: main" "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg"
 	fi
 }
@@ -23,9 +23,9 @@ apart_update() { # DIR
 	run_quietly "$1/update.log" "package lists" apt-get -q update && : >"$1/updated"
 }
 
-write_apart_conf() { # DIR SUITES ARCHITECTURE
+write_apart_conf() { # DIR SUITES ARCHITECTURE TYPE
 	mkdir -p "$1"/{lists/partial,archives/partial,sources}
-	apart_source "$2" >"$1/sources/suite.sources"
+	apart_source "$2" "$4" >"$1/sources/suite.sources"
 	: >"$1/status"
 	cat >"$1/apt.conf.new" <<-END
 		Dir::State "$1";
@@ -42,15 +42,16 @@ write_apart_conf() { # DIR SUITES ARCHITECTURE
 	mv "$1/apt.conf.new" "$1/apt.conf"
 }
 
-# Prepare an apt for SUITES and let the caller use it.  Lists are fetched again after a day; old
-# lists serve if the archive cannot be reached.  Another process may use the same apt: nobody
-# rewrites a configuration that exists, since apt would use the host's packages for a moment.
-use_apart() { # SUITES [ARCHITECTURE]
-	local dir=$DAT_CACHE/apt-${1// /+}${2:+-$2}
+# Prepare an apt for SUITES, with TYPE deb-src for sources instead of packages, and let the caller
+# use it.  Lists are fetched again after a day; old lists serve if the archive cannot be reached.
+# Another process may use the same apt: nobody rewrites a configuration that exists, since apt would
+# use the host's packages for a moment.
+use_apart() { # SUITES [ARCHITECTURE [TYPE]]
+	local dir=$DAT_CACHE/apt-${1// /+}${2:+-$2}${3:+-$3}
 	mkdir -p "$dir"
 	exec 8>"$dir/lock"
 	flock 8
-	[ -e "$dir/apt.conf" ] || write_apart_conf "$dir" "$1" "${2:-amd64}"
+	[ -e "$dir/apt.conf" ] || write_apart_conf "$dir" "$1" "${2:-amd64}" "${3:-deb}"
 	export APT_CONFIG=$dir/apt.conf
 	[ -n "$(find "$dir/updated" -mtime -1 2>/dev/null)" ] || apart_update "$dir" ||
 		[ -e "$dir/updated" ] || die "cannot fetch the package lists of $1"
