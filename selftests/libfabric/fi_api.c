@@ -3,8 +3,10 @@
 /* The provider for libfabric: objects, tables, attributes, connections and errors. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include "fi_test.h"
 
 #define VERSION		FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION)
+#define SECOND		"192.0.2.78"	/* address that an interface gets for a test */
 
 FIXTURE(api) {
 	struct f_pair p;
@@ -262,6 +265,73 @@ TEST_F(api, the_address_of_the_adapter_is_a_source_and_others_are_not)
 	fi_freeinfo(info);
 	EXPECT_EQ(-FI_ENODATA, ask(f_hints(), "192.0.2.77", "4901", FI_SOURCE, &info));
 	EXPECT_EQ(-FI_ENODATA, ask(f_hints(), "no address", "4901", FI_NUMERICHOST, &info));
+}
+
+/* Returns hints with an address that is none, as source or as destination. */
+static struct fi_info *hints_nowhere(int source)
+{
+	struct fi_info *h = f_hints();
+	void **addr = source ? &h->src_addr : &h->dest_addr;
+	size_t *len = source ? &h->src_addrlen : &h->dest_addrlen;
+
+	*len = sizeof(struct sockaddr_in);
+	*addr = calloc(1, *len);
+	return h;
+}
+
+TEST_F(api, a_node_replaces_the_address_in_the_hints)
+{
+	const struct sockaddr_in *in = self->p.info->src_addr;
+	struct fi_info *info;
+	char text[64];
+
+	inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+	EXPECT_EQ(0, ask(hints_nowhere(1), text, "4901", FI_SOURCE, &info));
+	fi_freeinfo(info);
+	EXPECT_EQ(-FI_ENODATA, ask(hints_nowhere(0), text, "4901", FI_SOURCE, &info));
+	EXPECT_EQ(0, ask(hints_nowhere(0), text, "4901", 0, &info));
+	fi_freeinfo(info);
+	EXPECT_EQ(-FI_ENODATA, ask(hints_nowhere(1), text, "4901", 0, &info));
+	EXPECT_EQ(-FI_ENODATA, ask(hints_nowhere(0), NULL, NULL, 0, &info));
+	EXPECT_EQ(-FI_ENODATA, ask(hints_nowhere(1), NULL, NULL, 0, &info));
+}
+
+/* Run "ip addr ACTION" with a second address of the interface that has @in.  0: success. */
+static int second_address(const char *action, const struct sockaddr_in *in)
+{
+	struct ifaddrs *list, *i;
+	char command[128] = "false";
+
+	if (getifaddrs(&list))
+		return -1;
+	for (i = list; i; i = i->ifa_next)
+		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
+		    !memcmp(&((struct sockaddr_in *)i->ifa_addr)->sin_addr, &in->sin_addr,
+			    sizeof(in->sin_addr)))
+			snprintf(command, sizeof(command), "ip addr %s " SECOND "/32 dev %s",
+				 action, i->ifa_name);
+	freeifaddrs(list);
+	return system(command);
+}
+
+TEST_F(api, each_address_of_the_interface_is_a_source)
+{
+	struct f_pair *p = &self->p;
+	struct sockaddr_in in = *(struct sockaddr_in *)p->info->src_addr;
+	struct fi_info *info;
+
+	ASSERT_EQ(0, second_address("add", &in));
+	EXPECT_EQ(0, ask(f_hints(), SECOND, NULL, FI_SOURCE, &info));
+	if (info) {
+		fi_freeinfo(p->info);
+		p->info = info;
+		in.sin_addr.s_addr = inet_addr(SECOND);
+		EXPECT_EQ(0, memcmp(&in.sin_addr,
+				    &((struct sockaddr_in *)info->src_addr)->sin_addr,
+				    sizeof(in.sin_addr)));
+		EXPECT_EQ(0, f_connect(p));
+	}
+	EXPECT_EQ(0, second_address("del", &in));
 }
 
 /* ---- Connections ---- */

@@ -121,6 +121,29 @@ static const struct ifaddrs *find_interface(const struct ifaddrs *list, const un
 	return NULL;
 }
 
+/* Interfaces of IPv4 addresses may have a label behind a colon. */
+static int same_name(const char *a, const char *b)
+{
+	size_t len = strcspn(a, ":");
+
+	return len == strcspn(b, ":") && !strncmp(a, b, len);
+}
+
+int fdat_addr_same_interface(const union fdat_addr *a, const union fdat_addr *b)
+{
+	const struct ifaddrs *of_a, *of_b;
+	struct ifaddrs *list;
+	int same;
+
+	if (getifaddrs(&list))
+		return 0;
+	of_a = find_interface(list, a);
+	of_b = find_interface(list, b);
+	same = of_a && of_b && same_name(of_a->ifa_name, of_b->ifa_name);
+	freeifaddrs(list);
+	return same;
+}
+
 int fdat_addr_is_local(const union fdat_addr *a)
 {
 	struct ifaddrs *list;
@@ -151,7 +174,7 @@ void fdat_addr_of_interface(const union fdat_addr *a, int family, union fdat_add
 	own = find_interface(list, a);
 	for (i = list; own && i; i = i->ifa_next) {
 		if (!i->ifa_addr || i->ifa_addr->sa_family != family ||
-		    strcmp(i->ifa_name, own->ifa_name))
+		    !same_name(i->ifa_name, own->ifa_name))
 			continue;
 		if (found->sa.sa_family && !is_link_local(found))
 			break;

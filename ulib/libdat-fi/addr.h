@@ -25,6 +25,8 @@ int fdat_addr_is_loopback(const union fdat_addr *a);
 int fdat_addr_same_host(const union fdat_addr *a, const union fdat_addr *b);
 /* Returns whether the address is one of this host. */
 int fdat_addr_is_local(const union fdat_addr *a);
+/* Returns whether both are addresses of one network interface of this host. */
+int fdat_addr_same_interface(const union fdat_addr *a, const union fdat_addr *b);
 uint32_t fdat_addr_format(const union fdat_addr *a);
 
 /**

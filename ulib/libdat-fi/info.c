@@ -127,7 +127,10 @@ static int is_source(const struct fdat_ia *ia, const union fdat_addr *own,
 		return 1;
 	if (src->sa.sa_family != own->sa.sa_family)
 		return 0;
-	return fdat_addr_same_host(src, own) || (ia->local && fdat_addr_is_local(src));
+	if (fdat_addr_same_host(src, own))
+		return 1;
+	/* An interface may have several addresses, of which the adapter names one. */
+	return ia->local ? fdat_addr_is_local(src) : fdat_addr_same_interface(src, own);
 }
 
 /* Returns whether the adapter may reach the peer. */
@@ -225,21 +228,28 @@ static int hint_family(const struct fi_info *hints)
 	return hints && hints->addr_format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_UNSPEC;
 }
 
+static int bad_address(const char *what)
+{
+	fdat_info(CORE, "%s is neither an IPv4 nor an IPv6 address\n", what);
+	return -FI_ENODATA;
+}
+
 static int query_addresses(struct query *q, const char *node, const char *service, uint64_t flags)
 {
 	const struct fi_info *hints = q->hints;
 	int family = hint_family(hints);
-	union fdat_addr *to;
+	int named = node || service;
+	union fdat_addr *to = flags & FI_SOURCE ? &q->src : &q->dest;
 
-	if (hints && hints->src_addr &&
+	/* The name of a host replaces the address in the hints, which may be anything then. */
+	if (hints && hints->src_addr && !(named && to == &q->src) &&
 	    fdat_addr_copy(&q->src, hints->src_addr, hints->src_addrlen))
-		return -FI_ENODATA;
-	if (hints && hints->dest_addr &&
+		return bad_address("src_addr");
+	if (hints && hints->dest_addr && !(named && to == &q->dest) &&
 	    fdat_addr_copy(&q->dest, hints->dest_addr, hints->dest_addrlen))
-		return -FI_ENODATA;
-	if (!node && !service)
+		return bad_address("dest_addr");
+	if (!named)
 		return 0;
-	to = flags & FI_SOURCE ? &q->src : &q->dest;
 	/* Every adapter has an IPv4 address; those of IPv6 are for names that have no other. */
 	if (family == AF_UNSPEC && node && !fdat_addr_resolve(node, service, flags, AF_INET, to))
 		return 0;
