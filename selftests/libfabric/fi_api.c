@@ -160,7 +160,7 @@ TEST_F(api, hints_that_cannot_be_met_find_nothing)
 	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->max_msg_size = SIZE_MAX));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->tx_ctx_cnt = FI_SHARED_CONTEXT));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->tx_ctx_cnt = 2));
-	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->max_order_waw_size = 1));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->max_order_war_size = 1));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->cq_data_size = 5));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->mode &= ~FI_RX_CQ_DATA; h->domain_attr->cq_data_size = 4));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->domain_attr->mr_mode = FI_MR_LOCAL));
@@ -178,6 +178,24 @@ TEST_F(api, hints_that_cannot_be_met_find_nothing)
 	EXPECT_EQ(-FI_ENODATA, ASK(h->rx_attr->size = 1 << 30));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->addr_format = FI_SOCKADDR_IB));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->fabric_attr->name = strdup("ethernet")));
+}
+
+/* An order is offered together with the size up to which it holds. */
+TEST_F(api, the_orders_of_writes_hold_for_data_of_any_size)
+{
+	const struct fi_ep_attr *ep = self->p.info->ep_attr;
+	size_t size = ep->protocol == FI_PROTO_IWARP ? 0 : ep->max_msg_size;
+
+	EXPECT_EQ(size, ep->max_order_raw_size);
+	EXPECT_EQ(size, ep->max_order_waw_size);
+	EXPECT_EQ(0, ep->max_order_war_size);
+	EXPECT_EQ(0, ASK(h->ep_attr->max_order_raw_size = size));
+	EXPECT_EQ(0, ASK(h->ep_attr->max_order_waw_size = size));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->max_order_raw_size = size + 1));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->ep_attr->max_order_waw_size = size + 1));
+	EXPECT_EQ(0, ASK(h->tx_attr->msg_order = FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |
+						 FI_ORDER_ATOMIC_WAW));
+	EXPECT_EQ(-FI_ENODATA, ASK(h->tx_attr->msg_order = FI_ORDER_ATOMIC_WAR));
 }
 
 TEST_F(api, hints_that_can_be_met_are_met)

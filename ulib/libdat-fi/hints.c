@@ -108,9 +108,11 @@ static int check_ep(const struct fdat_ia *ia, const struct fi_ep_attr *want,
 	       check_limit(ia, "ep_attr->protocol_version", want->protocol_version,
 			   have->protocol_version) ||
 	       check_limit(ia, "ep_attr->max_msg_size", want->max_msg_size, have->max_msg_size) ||
-	       check_limit(ia, "ep_attr->max_order_raw_size", want->max_order_raw_size, 0) ||
+	       check_limit(ia, "ep_attr->max_order_raw_size", want->max_order_raw_size,
+			   have->max_order_raw_size) ||
 	       check_limit(ia, "ep_attr->max_order_war_size", want->max_order_war_size, 0) ||
-	       check_limit(ia, "ep_attr->max_order_waw_size", want->max_order_waw_size, 0) ||
+	       check_limit(ia, "ep_attr->max_order_waw_size", want->max_order_waw_size,
+			   have->max_order_waw_size) ||
 	       check_limit(ia, "ep_attr->auth_key_size", want->auth_key_size, 0) ||
 	       check_contexts(ia, want);
 }

@@ -28,11 +28,13 @@
 
 /*
  * A connection delivers messages and writes in the order of the posts, and the peer carries out
- * reads in this order.  A write or a send may overtake a read before it.
+ * reads in this order.  A write or a send may overtake a read before it.  There are no atomics to
+ * put in order, but ofi_rxm passes on what a program that uses its own asks for.
  */
 #define FDAT_MSG_ORDER		(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAW | \
 				 FI_ORDER_WAS | FI_ORDER_SAW | FI_ORDER_SAS | FI_ORDER_RMA_RAR | \
-				 FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW)
+				 FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | \
+				 FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAW)
 
 /**
  * fdat_info_new - describe an adapter

@@ -58,6 +58,9 @@ static void describe_ep(const struct fdat_ia *ia, struct fi_ep_attr *ep)
 		       ia->local ? FDAT_PROTO_LOCAL : FI_PROTO_RDMA_CM_IB_RC;
 	ep->protocol_version = 1;
 	ep->max_msg_size = ia->attr.max_message_size;
+	/* A peer over iWARP may place the data of several messages in any order. */
+	ep->max_order_raw_size = ia->iwarp ? 0 : ep->max_msg_size;
+	ep->max_order_waw_size = ep->max_order_raw_size;
 	ep->tx_ctx_cnt = 1;
 	ep->rx_ctx_cnt = 1;
 }
