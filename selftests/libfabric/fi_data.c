@@ -549,6 +549,53 @@ TEST_F(data, a_wait_ends_at_its_timeout_and_at_a_signal)
 	EXPECT_EQ(NULL, ret);
 }
 
+#define WAITERS	3
+
+static int64_t ms_since(const struct timespec *begin)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - begin->tv_sec) * 1000 + (now.tv_nsec - begin->tv_nsec) / 1000000;
+}
+
+/* A waiter that was woken waits again: it must not take the signal of another one. */
+static void *wait_twice(void *cq)
+{
+	struct fi_cq_tagged_entry entry;
+	ssize_t ret = fi_cq_sread(cq, &entry, 1, NULL, F_WAIT_MS);
+
+	fi_cq_sread(cq, &entry, 1, NULL, F_QUIET_MS);
+	return (void *)(intptr_t)ret;
+}
+
+TEST_F(data, a_signal_ends_one_wait_of_each_thread)
+{
+	struct fi_cq_tagged_entry entry;
+	pthread_t threads[WAITERS];
+	struct timespec begin;
+	void *ret;
+	int i;
+
+	for (i = 0; i < WAITERS; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, wait_twice, self->client->cq));
+	poll(NULL, 0, F_QUIET_MS);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	EXPECT_EQ(0, fi_cq_signal(self->client->cq));
+	for (i = 0; i < WAITERS; i++) {
+		pthread_join(threads[i], &ret);
+		EXPECT_EQ(-FI_EAGAIN, (intptr_t)ret);
+	}
+	EXPECT_LE(F_QUIET_MS, ms_since(&begin));
+	EXPECT_GT(F_WAIT_MS / 2, ms_since(&begin));
+	/* A signal that nobody waits for is for the next wait. */
+	EXPECT_EQ(0, fi_cq_signal(self->client->cq));
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_sread(self->client->cq, &entry, 1, NULL, -1));
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_sread(self->client->cq, &entry, 1, NULL, F_QUIET_MS));
+	EXPECT_LE(F_QUIET_MS, ms_since(&begin));
+}
+
 /* ---- Selective completion ---- */
 
 FIXTURE(selective) {

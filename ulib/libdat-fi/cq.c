@@ -378,24 +378,72 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 	return ret;
 }
 
-/* Wait for an event.  Returns 0, or -FI_EAGAIN after @ms, a signal or fi_cq_signal(). */
-static int cq_wait(struct fdat_cq *cq, int ms)
+/* ---- Waits ---- */
+
+/* Begin to wait.  Returns the number of signals that this waiter has seen. */
+static uint64_t waiter_enter(struct fdat_cq *cq)
+{
+	uint64_t seen;
+
+	pthread_mutex_lock(&cq->lock);
+	seen = cq->signals;
+	if (!cq->waiters++ && cq->woken)
+		seen--;
+	pthread_mutex_unlock(&cq->lock);
+	return seen;
+}
+
+static void waiter_leave(struct fdat_cq *cq, uint64_t seen)
+{
+	pthread_mutex_lock(&cq->lock);
+	cq->waiters--;
+	if (seen != cq->signals && !--cq->woken)
+		fdat_ready_clear(cq->signal);
+	pthread_mutex_unlock(&cq->lock);
+}
+
+static int is_signalled(struct fdat_cq *cq, uint64_t seen)
+{
+	int signalled;
+
+	pthread_mutex_lock(&cq->lock);
+	signalled = seen != cq->signals;
+	pthread_mutex_unlock(&cq->lock);
+	return signalled;
+}
+
+static int cq_signal(struct fid_cq *fid)
+{
+	struct fdat_cq *cq = fdat_of(fid, struct fdat_cq, cq);
+
+	if (cq->wait == FI_WAIT_NONE)
+		return -FI_ENOSYS;
+	pthread_mutex_lock(&cq->lock);
+	if (!cq->woken)
+		fdat_ready_set(cq->signal);
+	cq->signals++;
+	cq->woken = cq->waiters ? cq->waiters : 1;
+	pthread_mutex_unlock(&cq->lock);
+	return 0;
+}
+
+/*
+ * Wait for an event.  Returns 0, or -FI_EAGAIN after @ms, a signal of the system or fi_cq_signal().
+ */
+static int cq_wait(struct fdat_cq *cq, uint64_t seen, int ms)
 {
 	struct pollfd p[] = {
 		{ .fd = cq->epoll, .events = POLLIN },
 		{ .fd = cq->signal, .events = POLLIN },
 	};
-	uint64_t n;
 	int ret;
 
 	ret = poll(p, 2, ms);
 	if (ret < 0)
 		return errno == EINTR ? -FI_EAGAIN : -errno;
-	if (p[1].revents) {
-		/* Another thread may have taken the signal. */
-		if (read(cq->signal, &n, sizeof(n)) == sizeof(n))
-			return -FI_EAGAIN;
-	}
+	/* The descriptor may be readable for waiters that were there before. */
+	if (p[1].revents && is_signalled(cq, seen))
+		return -FI_EAGAIN;
 	/* Also if the descriptor is readable and there is no event: the adapter is gone. */
 	return ret && ms ? 0 : -FI_EAGAIN;
 }
@@ -405,6 +453,8 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void 
 	struct fdat_cq *cq = fdat_of(fid, struct fdat_cq, cq);
 	size_t need = cq->threshold && cond ? (uintptr_t)cond : 1, done = 0;
 	struct timespec end;
+	uint64_t seen = 0;
+	int waits = 0;
 	ssize_t ret;
 
 	if (cq->wait == FI_WAIT_NONE)
@@ -418,10 +468,14 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void 
 			done += (size_t)ret;
 		if (done >= need || (ret < 0 && ret != -FI_EAGAIN))
 			break;
-		ret = cq_wait(cq, fdat_time_left(timeout, &end));
+		if (!waits++)
+			seen = waiter_enter(cq);
+		ret = cq_wait(cq, seen, fdat_time_left(timeout, &end));
 		if (ret)
 			break;
 	}
+	if (waits)
+		waiter_leave(cq, seen);
 	return done ? (ssize_t)done : ret;
 }
 
@@ -433,16 +487,6 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 	for (i = 0; from && i < n; i++)
 		from[i] = FI_ADDR_NOTAVAIL;
 	return n;
-}
-
-static int cq_signal(struct fid_cq *fid)
-{
-	struct fdat_cq *cq = fdat_of(fid, struct fdat_cq, cq);
-	uint64_t one = 1;
-
-	if (cq->wait == FI_WAIT_NONE)
-		return -FI_ENOSYS;
-	return write(cq->signal, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
 }
 
 static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data, char *buf,

@@ -197,7 +197,11 @@ struct fdat_share {
  * @epoll: descriptor that is readable while @evd or @queue has an event; constant
  * @ready: eventfd in @epoll, which is readable while @queue has a completion; constant
  * @fd: descriptor of @evd, which is in @epoll; constant
- * @signal: eventfd of fi_cq_signal(); constant
+ * @signal: eventfd that is readable while @woken is not 0; constant
+ * @signals: number of calls of fi_cq_signal()
+ * @waiters: number of threads that wait
+ * @woken: number of waiters that have still to see the last signal.  A signal that found no waiter
+ *	is for the next one.
  */
 struct fdat_cq {
 	struct fid_cq		cq;
@@ -219,6 +223,9 @@ struct fdat_cq {
 	int			ready;
 	int			fd;
 	int			signal;
+	uint64_t		signals;
+	unsigned int		waiters;
+	unsigned int		woken;
 };
 
 /**
