@@ -717,48 +717,44 @@ TEST(data_arrive_at_a_shared_context)
 /* ---- A CQ that is larger than an EVD ---- */
 
 #define MANY	4096	/* places of each queue */
+#define EVD	65536	/* events of the longest EVD */
+#define BOTH	(EVD / (2 * MANY) + 1)	/* endpoints whose queues need more than an EVD */
 
 TEST(no_event_is_lost_when_all_queues_of_a_CQ_are_full)
 {
 	struct f_pair p = { .opts = { .tx_size = MANY, .rx_size = MANY, .cq_size = 262144 } };
-	struct f_end ends[64];
-	int n = 0, posted = 0, flushed = 0, ret = 0;
 	struct fi_cq_err_entry err;
+	struct f_end ends[BOTH];
+	int flushed = 0, i, n;
 
 	ASSERT_EQ(0, f_open(&p));
-	while (n < 64) {
-		ends[n] = p.client;
-		ret = f_end_open(&p, &ends[n], p.info);
-		if (ret)
-			break;
-		n++;
-		while (!f_recv(&p, ends[n - 1].ep, 0, 64, NULL))
-			posted++;
+	for (i = 0; i < BOTH; i++) {
+		ends[i] = p.client;
+		ASSERT_EQ(0, f_end_open(&p, &ends[i], p.info));
+		for (n = 0; n < MANY; n++)
+			ASSERT_EQ(0, f_recv(&p, ends[i].ep, 0, 64, NULL));
+		EXPECT_EQ(-FI_EAGAIN, f_recv(&p, ends[i].ep, 0, 64, NULL));
 	}
-	/* The limit of an EVD ends it, not one that the machine has. */
-	EXPECT_EQ(-FI_ENOMEM, ret);
-	EXPECT_LE(65536 / 2 - MANY, posted);
-	if (n < 64 && ends[n].ep)
-		fi_close(&ends[n].ep->fid);
-	while (n--)
-		fi_close(&ends[n].ep->fid);
-	while (f_comp_error(p.client.cq, &err) == FI_ECANCELED && ++flushed < posted)
-		;
-	EXPECT_EQ(posted, flushed);
-	EXPECT_EQ(-FI_EAGAIN, fi_cq_readerr(p.client.cq, &err, 0));
+	for (i = 0; i < BOTH; i++)
+		fi_close(&ends[i].ep->fid);
+	while (fi_cq_readerr(p.client.cq, &err, 0) == 1)
+		flushed += err.err == FI_ECANCELED;
+	EXPECT_EQ(BOTH * MANY, flushed);
 	f_close(&p);
 }
 
-#define ENDS	3
+#define ENDS	(EVD / MANY + 1)	/* endpoints whose receives alone need more than an EVD */
 
 /*
- * The events of all receives wait in the EVD, which has grown from 64.  Those of an endpoint are in
- * the order of its receives, and the endpoints end at the same time.
+ * The events of all receives wait in two EVDs, which have grown from 64.  Those of an endpoint are
+ * in the order of its receives, and the endpoints end at the same time.
  */
 TEST(no_event_is_lost_when_connections_with_full_queues_end)
 {
 	struct f_pair p = { .opts = { .tx_size = 16, .rx_size = MANY, .cq_size = 262144 } };
 	struct f_end clients[ENDS], servers[ENDS];
+	struct pollfd poller = { .events = POLLIN };
+	struct fi_cq_tagged_entry comp;
 	uintptr_t next[ENDS] = { 0 };
 	struct fi_cq_err_entry err;
 	struct fi_eq_cm_entry entry;
@@ -775,11 +771,19 @@ TEST(no_event_is_lost_when_connections_with_full_queues_end)
 			ASSERT_EQ(0, f_recv(&p, servers[i].ep, 0, 64, CTX(i * MANY + n)));
 		EXPECT_EQ(-FI_EAGAIN, f_recv(&p, servers[i].ep, 0, 64, NULL));
 	}
+	/* The descriptor tells of the last EVD, too. */
+	ASSERT_EQ(0, fi_control(&p.server.cq->fid, FI_GETWAIT, &poller.fd));
+	EXPECT_EQ(0, poll(&poller, 1, 0));
+	ASSERT_EQ(0, f_send(&p, clients[ENDS - 1].ep, 4096, 64, NULL));
+	EXPECT_EQ(1, poll(&poller, 1, F_WAIT_MS));
+	ASSERT_EQ(1, f_comp(p.server.cq, &comp));
+	EXPECT_EQ(CTX((ENDS - 1) * MANY), comp.op_context);
+	next[ENDS - 1] = 1;
 	for (i = 0; i < ENDS; i++)
 		fi_close(&clients[i].ep->fid);
 	for (i = 0; i < ENDS; i++)
 		EXPECT_EQ(FI_SHUTDOWN, f_event(p.server.eq, &entry, sizeof(entry), NULL));
-	for (n = 0; n < ENDS * MANY; n++) {
+	for (n = 1; n < ENDS * MANY; n++) {
 		ASSERT_EQ(FI_ECANCELED, f_comp_error(p.server.cq, &err));
 		i = (int)(((uintptr_t)err.op_context - (uintptr_t)CTX(0)) / MANY);
 		ASSERT_GT(ENDS, i);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Copyright (c) The dat authors
 /*
- * Completion queues.  A CQ is the EVD of all operations that complete in it, and a queue before the
- * EVD, for completions that had to leave it: an error, which waits for fi_cq_readerr(), and the
- * completions of closed endpoints.
+ * Completion queues.  A CQ has the EVDs of all operations that complete in it, one until the queues
+ * of its endpoints need more.  Before them it has a queue, for completions that had to leave an
+ * EVD: an error, which waits for fi_cq_readerr(), and the completions of closed endpoints.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,123 +15,9 @@
 
 #include "fdat.h"
 
-#define FIRST_QLEN	64	/* of an EVD; it grows as endpoints are enabled */
 #define FIRST_QUEUE	16	/* places of a queue; it grows as endpoints are closed */
 
-/* ---- Room in the EVD ---- */
-
-static int64_t evd_limit(const struct fdat_cq *cq)
-{
-	return cq->domain->ia->attr.max_evd_qlen;
-}
-
-/* Make the EVD at least @need events long, and if possible twice as long as it was. */
-static int evd_grow(struct fdat_cq *cq, uint64_t need)
-{
-	int64_t want = 2 * (int64_t)cq->qlen;
-	int ret;
-
-	if (need <= (uint64_t)cq->qlen)
-		return 0;
-	if (want < (int64_t)need)
-		want = (int64_t)need;
-	if (want > evd_limit(cq))
-		want = evd_limit(cq);
-	ret = fdat_error(dat_evd_resize(cq->evd, (DAT_COUNT)want));
-	if (!ret)
-		cq->qlen = (DAT_COUNT)want;
-	return ret;
-}
-
-static int64_t reserve_locked(struct fdat_cq *cq, size_t want, size_t least)
-{
-	uint64_t left = (uint64_t)evd_limit(cq) - cq->reserved;
-	int ret;
-
-	if (want > left)
-		want = left;
-	if (want < least) {
-		fdat_info(CQ, "all %lld events of a CQ are taken by other endpoints\n",
-			  (long long)evd_limit(cq));
-		return -FI_ENOMEM;
-	}
-	ret = evd_grow(cq, cq->reserved + want);
-	if (ret)
-		return ret;
-	cq->reserved += want;
-	return (int64_t)want;
-}
-
-int64_t fdat_cq_reserve(struct fdat_cq *cq, size_t want, size_t least)
-{
-	int64_t ret;
-
-	pthread_mutex_lock(&cq->lock);
-	ret = reserve_locked(cq, want, least);
-	pthread_mutex_unlock(&cq->lock);
-	return ret;
-}
-
-void fdat_cq_unreserve(struct fdat_cq *cq, size_t count)
-{
-	pthread_mutex_lock(&cq->lock);
-	cq->reserved -= count;
-	pthread_mutex_unlock(&cq->lock);
-}
-
-static int share_locked(struct fdat_cq *cq, struct fdat_srx *srx)
-{
-	struct fdat_share *s;
-	int64_t ret;
-
-	for (s = cq->shares; s && s->srx != srx; s = s->next)
-		;
-	if (s) {
-		s->refs++;
-		return 0;
-	}
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return -FI_ENOMEM;
-	ret = reserve_locked(cq, srx->size, srx->size);
-	if (ret < 0) {
-		free(s);
-		return (int)ret;
-	}
-	s->srx = srx;
-	s->refs = 1;
-	s->next = cq->shares;
-	cq->shares = s;
-	return 0;
-}
-
-int fdat_cq_share(struct fdat_cq *cq, struct fdat_srx *srx)
-{
-	int ret;
-
-	pthread_mutex_lock(&cq->lock);
-	ret = share_locked(cq, srx);
-	pthread_mutex_unlock(&cq->lock);
-	return ret;
-}
-
-void fdat_cq_unshare(struct fdat_cq *cq, struct fdat_srx *srx)
-{
-	struct fdat_share **at, *s;
-
-	pthread_mutex_lock(&cq->lock);
-	for (at = &cq->shares; (*at)->srx != srx; at = &(*at)->next)
-		;
-	s = *at;
-	if (!--s->refs) {
-		*at = s->next;
-		cq->reserved -= srx->size;
-		free(s);
-	}
-	pthread_mutex_unlock(&cq->lock);
-}
-
-/* ---- The queue before the EVD; all functions need cq->lock ---- */
+/* ---- The queue before the EVDs; all functions need cq->lock ---- */
 
 /* Make room for @more completions. */
 static int queue_grow(struct fdat_cq *cq, size_t more)
@@ -229,14 +115,19 @@ static int complete_event(const DAT_EVENT *event, struct fdat_comp *comp)
 	return complete(dto->user_cookie.as_ptr, dto->status, dto->transfered_length, comp);
 }
 
-/* Take the next completion out of the EVD.  Returns whether there was one. */
-static int evd_next(struct fdat_cq *cq, struct fdat_comp *comp)
+/* Take the next completion out of the EVDs, in turn.  Returns whether there was one. */
+static int evds_next(struct fdat_cq *cq, struct fdat_comp *comp)
 {
+	struct fdat_evd *first = cq->evds, *evd;
 	DAT_EVENT event;
 
-	while (dat_evd_dequeue(cq->evd, &event) == DAT_SUCCESS)
-		if (complete_event(&event, comp))
-			return 1;
+	do {
+		evd = cq->evds;
+		cq->evds = evd->next;
+		while (dat_evd_dequeue(evd->handle, &event) == DAT_SUCCESS)
+			if (complete_event(&event, comp))
+				return 1;
+	} while (cq->evds != first);
 	return 0;
 }
 
@@ -245,7 +136,7 @@ static void pull_locked(struct fdat_cq *cq)
 {
 	struct fdat_comp comp;
 
-	if (!cq->count && evd_next(cq, &comp))
+	if (!cq->count && evds_next(cq, &comp))
 		queue_push(cq, &comp);
 }
 
@@ -261,7 +152,7 @@ int fdat_cq_flush_prepare(struct fdat_cq *cq)
 	int ret;
 
 	pthread_mutex_lock(&cq->lock);
-	/* At most the reserved number of operations is outstanding or in the EVD. */
+	/* At most the reserved number of operations is outstanding or in the EVDs. */
 	ret = queue_grow(cq, cq->reserved);
 	pthread_mutex_unlock(&cq->lock);
 	return ret;
@@ -291,7 +182,7 @@ int fdat_cq_flush(struct fdat_cq *cq, struct fdat_ring *ring)
 	int ret = 0;
 
 	pthread_mutex_lock(&cq->lock);
-	while (evd_next(cq, &comp))
+	while (evds_next(cq, &comp))
 		ret |= queue_push(cq, &comp);
 	if (ring)
 		ret |= flush_ring(cq, ring);
@@ -303,7 +194,7 @@ int fdat_cq_flush(struct fdat_cq *cq, struct fdat_ring *ring)
 
 /*
  * Store up to @count completions.  An error ends the read: it stays in the queue, which is empty
- * when the EVD is read.
+ * when the EVDs are read.
  */
 static ssize_t read_locked(struct fdat_cq *cq, uint8_t *buf, size_t count)
 {
@@ -316,7 +207,7 @@ static ssize_t read_locked(struct fdat_cq *cq, uint8_t *buf, size_t count)
 			if (comp.err)
 				break;
 			queue_pop(cq);
-		} else if (!evd_next(cq, &comp)) {
+		} else if (!evds_next(cq, &comp)) {
 			break;
 		} else if (comp.err) {
 			queue_push(cq, &comp);
@@ -526,19 +417,10 @@ static int descriptors_open(struct fdat_cq *cq)
 	ret = fdat_wait_open(&cq->epoll, &cq->ready);
 	if (ret)
 		return ret;
-	ret = fdat_error(dat_linux_evd_fd(cq->evd, &cq->fd));
-	if (ret)
-		goto err_wait;
-	ret = fdat_wait_add(cq->epoll, cq->fd);
-	if (ret)
-		goto err_fd;
 	cq->signal = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (cq->signal >= 0)
 		return 0;
 	ret = -errno;
-err_fd:
-	close(cq->fd);
-err_wait:
 	close(cq->epoll);
 	close(cq->ready);
 	return ret;
@@ -549,7 +431,6 @@ static void descriptors_close(struct fdat_cq *cq)
 	if (cq->wait == FI_WAIT_NONE)
 		return;
 	close(cq->signal);
-	close(cq->fd);
 	close(cq->epoll);
 	close(cq->ready);
 }
@@ -563,7 +444,7 @@ static int cq_close(struct fid *fid)
 
 	if (fdat_refs(&cq->refs))
 		return -FI_EBUSY;
-	ret = fdat_error(dat_evd_free(cq->evd));
+	ret = fdat_evds_close(cq);
 	if (ret)
 		return ret == -FI_EOPBADSTATE ? -FI_EBUSY : ret;
 	descriptors_close(cq);
@@ -629,13 +510,10 @@ static size_t format_size(enum fi_cq_format format)
 	}
 }
 
-static int cq_check(const struct fdat_domain *d, const struct fi_cq_attr *attr)
+static int cq_check(const struct fi_cq_attr *attr)
 {
 	if (!format_size(attr->format) || attr->flags & ~FI_AFFINITY)
 		return -FI_EINVAL;
-	if (attr->size > (size_t)d->ia->attr.max_evd_qlen)
-		fdat_info(CQ, "a CQ of %zu entries gets %d at most\n", attr->size,
-			  d->ia->attr.max_evd_qlen);
 	switch (attr->wait_obj) {
 	case FI_WAIT_NONE:
 	case FI_WAIT_UNSPEC:
@@ -653,18 +531,16 @@ static int cq_create(struct fdat_cq *cq)
 
 	if (ret)
 		return ret;
-	cq->qlen = FIRST_QLEN;
-	ret = fdat_error(dat_evd_create(cq->domain->ia->handle, cq->qlen, DAT_HANDLE_NULL,
-					DAT_EVD_DTO_FLAG, &cq->evd));
-	if (ret)
-		goto err_queue;
 	ret = descriptors_open(cq);
 	if (ret)
-		goto err_evd;
+		goto err_queue;
+	ret = fdat_evds_open(cq);
+	if (ret)
+		goto err_descriptors;
 	return 0;
 
-err_evd:
-	dat_evd_free(cq->evd);
+err_descriptors:
+	descriptors_close(cq);
 err_queue:
 	free(cq->queue);
 	return ret;
@@ -680,7 +556,7 @@ int fdat_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_
 
 	if (!attr)
 		attr = &none;
-	ret = cq_check(d, attr);
+	ret = cq_check(attr);
 	if (ret)
 		return ret;
 	cq = calloc(1, sizeof(*cq));

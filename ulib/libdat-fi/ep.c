@@ -79,56 +79,53 @@ static void unbind(struct fdat_ep *ep)
 
 /* ---- Enable ---- */
 
-/* Make a ring, and reserve room for its events.  A CQ that is almost full gives less room. */
-static int ring_open(struct fdat_ring *ring, struct fdat_cq *cq, size_t size)
+/* Make a ring, and reserve room for its events. */
+static int ring_open(struct fdat_ring *ring, struct fdat_cq *cq, size_t size,
+		     struct fdat_evd **evd)
 {
-	int64_t room;
 	int ret;
 
 	if (!cq)
 		return 0;
-	room = fdat_cq_reserve(cq, size, 1);
-	if (room < 0)
-		return (int)room;
-	if ((size_t)room < size)
-		fdat_info(EP_CTRL, "a queue has %lld places instead of %zu, as its CQ is full\n",
-			  (long long)room, size);
-	ret = fdat_ring_init(ring, (size_t)room);
+	ret = fdat_cq_reserve(cq, size, evd);
 	if (ret)
-		fdat_cq_unreserve(cq, (size_t)room);
+		return ret;
+	ret = fdat_ring_init(ring, size);
+	if (ret)
+		fdat_cq_unreserve(cq, *evd, size);
 	return ret;
 }
 
-static void ring_close(struct fdat_ring *ring, struct fdat_cq *cq)
+static void ring_close(struct fdat_ring *ring, struct fdat_cq *cq, struct fdat_evd *evd)
 {
 	if (!ring->ops)
 		return;
-	fdat_cq_unreserve(cq, ring->limit);
+	fdat_cq_unreserve(cq, evd, ring->limit);
 	fdat_ring_free(ring);
 }
 
 static int queues_open(struct fdat_ep *ep)
 {
-	int ret = ring_open(&ep->tx, ep->tx_cq, ep->info->tx_attr->size);
+	int ret = ring_open(&ep->tx, ep->tx_cq, ep->info->tx_attr->size, &ep->tx_evd);
 
 	if (ret)
 		return ret;
 	if (ep->srx && ep->rx_cq)
-		ret = fdat_cq_share(ep->rx_cq, ep->srx);
+		ret = fdat_cq_share(ep->rx_cq, ep->srx, &ep->rx_evd);
 	else if (!ep->srx)
-		ret = ring_open(&ep->rx, ep->rx_cq, ep->info->rx_attr->size);
+		ret = ring_open(&ep->rx, ep->rx_cq, ep->info->rx_attr->size, &ep->rx_evd);
 	if (ret)
-		ring_close(&ep->tx, ep->tx_cq);
+		ring_close(&ep->tx, ep->tx_cq, ep->tx_evd);
 	return ret;
 }
 
 static void queues_close(struct fdat_ep *ep)
 {
 	if (ep->srx && ep->rx_cq)
-		fdat_cq_unshare(ep->rx_cq, ep->srx);
+		fdat_cq_unshare(ep->rx_cq, ep->rx_evd, ep->srx);
 	else
-		ring_close(&ep->rx, ep->rx_cq);
-	ring_close(&ep->tx, ep->tx_cq);
+		ring_close(&ep->rx, ep->rx_cq, ep->rx_evd);
+	ring_close(&ep->tx, ep->tx_cq, ep->tx_evd);
 }
 
 static int bounce_open(struct fdat_ep *ep)
@@ -175,8 +172,8 @@ static int dat_ep_open(struct fdat_ep *ep)
 		{ .name = "max_inline", .value = FDAT_INLINE },
 		{ .name = "immediate_data", .value = "1" },
 	};
-	DAT_EVD_HANDLE rx = ep->rx_cq ? ep->rx_cq->evd : DAT_HANDLE_NULL;
-	DAT_EVD_HANDLE tx = ep->tx_cq ? ep->tx_cq->evd : DAT_HANDLE_NULL;
+	DAT_EVD_HANDLE rx = ep->rx_evd ? ep->rx_evd->handle : DAT_HANDLE_NULL;
+	DAT_EVD_HANDLE tx = ep->tx_evd ? ep->tx_evd->handle : DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = ep->domain->ia->handle;
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,

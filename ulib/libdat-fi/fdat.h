@@ -11,7 +11,7 @@
  *    │  └ CONNREQ          fdat_connreq      CR
  *    └ fid_domain          fdat_domain       PZ, on an IA that the process shares
  *       ├ fid_mr           fdat_mr           LMR
- *       ├ fid_cq           fdat_cq           EVD
+ *       ├ fid_cq           fdat_cq           EVDs
  *       ├ fid_ep, shared   fdat_srx          SRQ
  *       └ fid_ep           fdat_ep           EP, made by fi_enable()
  *
@@ -27,12 +27,13 @@
  * the places of all operations before it, whose events were suppressed.  The operations of an SRQ
  * complete in any order and come from a list.
  *
- * A post takes a place in a ring, and a CQ reserves room in its EVD for each place of the rings
- * that it serves.  So an EVD never overflows: a ring that is full refuses a post with -FI_EAGAIN.
+ * A post takes a place in a ring, and a CQ reserves room in one of its EVDs for each place of the
+ * rings that it serves; when no EVD has room for a ring, the CQ gets another EVD.  So an EVD never
+ * overflows: a ring that is full refuses a post with -FI_EAGAIN.
  * The read of a completion frees places.  So does a post to a full ring, as long as the next events
  * have no completion: a program that only injects need not read its CQ.
  *
- * fi_close() of an endpoint moves all events of its CQs from the EVD to the queue of the CQ, adds
+ * fi_close() of an endpoint moves all events of its CQs from the EVDs to the queue of the CQ, adds
  * a flushed completion for each operation that has none, and then frees the rings.  So no event
  * ever names a freed operation.
  *
@@ -45,7 +46,7 @@
  *                  the EQ translates names a live EP
  *   ep->lock       posts and calls of connections to the EP, which DAT wants one by one; heads of
  *                  its rings
- *   cq->lock       EVD, queue and reservations of the CQ; tails of the rings that it serves
+ *   cq->lock       EVDs, queue and reservations of the CQ; tails of the rings that it serves
  *   srx->lock      posts to the SRQ, and its list of operations
  *   the IA table's lock, in ia.c
  *
@@ -78,6 +79,7 @@
 #include <rdma/providers/fi_prov.h>
 
 #include "addr.h"
+#include "evd.h"
 #include "ring.h"
 #include "wait.h"
 
@@ -166,37 +168,22 @@ struct fdat_comp {
 };
 
 /**
- * struct fdat_share - an SRX whose buffers may complete in a CQ
- * @next: next one of the CQ
- * @srx: the shared receive context
- * @refs: number of EPs that connect the two
- */
-struct fdat_share {
-	struct fdat_share	*next;
-	struct fdat_srx		*srx;
-	unsigned int		refs;
-};
-
-/**
  * struct fdat_cq - a completion queue
  * @cq: libfabric's part
  * @domain: parent
  * @refs: number of bindings of endpoints
  * @lock: protects the fields below
- * @evd: EVD of all operations that complete here
- * @qlen: length of @evd
- * @reserved: number of events for which @evd needs room
- * @shares: shared receive contexts among @reserved
- * @queue: completions that were moved out of @evd; all are older than those in @evd
+ * @evds: the EVD that is read next; all operations complete in the EVDs of this circle
+ * @reserved: number of events for which the EVDs have room
+ * @queue: completions that were moved out of the EVDs; all are older than those in the EVDs
  * @size: number of places of @queue
  * @first: index of the oldest completion in @queue
  * @count: number of completions in @queue
  * @entry_size: bytes of an entry of the format; constant
  * @threshold: whether a wait takes a number of completions to wait for; constant
  * @wait: FI_WAIT_NONE or FI_WAIT_FD; constant
- * @epoll: descriptor that is readable while @evd or @queue has an event; constant
+ * @epoll: descriptor that is readable while an EVD or @queue has an event; constant
  * @ready: eventfd in @epoll, which is readable while @queue has a completion; constant
- * @fd: descriptor of @evd, which is in @epoll; constant
  * @signal: eventfd that is readable while @woken is not 0; constant
  * @signals: number of calls of fi_cq_signal()
  * @waiters: number of threads that wait
@@ -208,10 +195,8 @@ struct fdat_cq {
 	struct fdat_domain	*domain;
 	int			refs;
 	pthread_mutex_t		lock;
-	DAT_EVD_HANDLE		evd;
-	DAT_COUNT		qlen;
+	struct fdat_evd		*evds;
 	uint64_t		reserved;
-	struct fdat_share	*shares;
 	struct fdat_comp	*queue;
 	size_t			size;
 	size_t			first;
@@ -221,7 +206,6 @@ struct fdat_cq {
 	enum fi_wait_obj	wait;
 	int			epoll;
 	int			ready;
-	int			fd;
 	int			signal;
 	uint64_t		signals;
 	unsigned int		waiters;
@@ -375,6 +359,8 @@ struct fdat_srx {
  * @source: source of @eq for connections, from fi_enable() on
  * @tx_cq: CQ of requests, or NULL
  * @rx_cq: CQ of receives, or NULL
+ * @tx_evd: EVD of @tx_cq that has room for the requests, from fi_enable() on
+ * @rx_evd: EVD of @rx_cq that has room for the receives, from fi_enable() on
  * @srx: shared receive context, or NULL
  * @connreq: request that the EP is for, or NULL
  * @closing: whether fi_shutdown() was called; protected by @lock
@@ -399,6 +385,8 @@ struct fdat_ep {
 	struct fdat_source	*source;
 	struct fdat_cq		*tx_cq;
 	struct fdat_cq		*rx_cq;
+	struct fdat_evd		*tx_evd;
+	struct fdat_evd		*rx_evd;
 	struct fdat_srx		*srx;
 	struct fdat_connreq	*connreq;
 	int			closing;
@@ -509,27 +497,6 @@ int fdat_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_
 		 void *context);
 
 /**
- * fdat_cq_reserve - reserve room for events
- * @cq: the CQ
- * @want: number of events
- * @least: smallest number that is of use
- *
- * Return: the reserved number, from @least to @want; or a negative error of libfabric.
- */
-int64_t fdat_cq_reserve(struct fdat_cq *cq, size_t want, size_t least);
-void fdat_cq_unreserve(struct fdat_cq *cq, size_t count);
-
-/**
- * fdat_cq_share - reserve room for the buffers of a shared receive context
- * @cq: the CQ
- * @srx: the context, which may have EPs with this CQ already
- *
- * Return: 0 or a negative error of libfabric.
- */
-int fdat_cq_share(struct fdat_cq *cq, struct fdat_srx *srx);
-void fdat_cq_unshare(struct fdat_cq *cq, struct fdat_srx *srx);
-
-/**
  * fdat_cq_flush_prepare - make room for the completions that a close may add
  * @cq: the CQ
  *
@@ -541,7 +508,7 @@ int fdat_cq_flush_prepare(struct fdat_cq *cq);
 /**
  * fdat_cq_flush - complete all operations of a ring whose EP is gone
  * @cq: CQ of the ring
- * @ring: the ring; NULL only takes the events of an EP with an SRX out of the EVD
+ * @ring: the ring; NULL only takes the events of an EP with an SRX out of the EVDs
  *
  * Return: 0 or -FI_ENOMEM, if completions were lost.
  */

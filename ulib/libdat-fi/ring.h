@@ -34,7 +34,7 @@ struct fdat_op {
  * struct fdat_ring - operations of one queue of an EP, in the order of the posts
  * @ops: places; their number is a power of two
  * @mask: number of places minus 1
- * @limit: number of places that may be in use: the room that the CQ has reserved
+ * @limit: number of places that may be in use: the room that the CQ has reserved for them
  * @head: number of operations that were posted; protected by ep->lock
  * @tail: number of operations that have completed; written under cq->lock
  * @signalled: @head after the last post whose success has an event; protected by ep->lock
