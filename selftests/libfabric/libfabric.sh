@@ -105,6 +105,15 @@ info_lists() { # PROVIDER TYPE
 		has "$tmp/info" "^    domain: $adapter\$" && has "$tmp/info" "^    type: $2\$"
 }
 
+# Print the adapters that a program finds.
+adapters() { fi_info -p dat 2>/dev/null | sed -n 's/^    domain: //p' | sort -u; }
+
+one_adapter_is_chosen() {
+	[ "$(FI_DAT_ADAPTER=$adapter adapters)" = "$adapter" ] &&
+		[ -z "$(FI_DAT_ADAPTER=nothing0 adapters)" ] &&
+		fi_info -g FI_DAT >"$tmp/info" 2>&1 && has "$tmp/info" FI_DAT_ADAPTER
+}
+
 the_reason_is_logged() {
 	! FI_LOG_LEVEL=info fi_info -p dat -t FI_EP_MSG -c FI_ATOMIC >"$tmp/info" 2>&1 &&
 		has "$tmp/info" "$adapter: caps asks for 0x10, of which 0x10 is not supported"
@@ -169,6 +178,8 @@ info_lists dat FI_EP_MSG
 result "fi_info lists the adapter as MSG"
 info_lists 'dat;ofi_rxm' FI_EP_RDM
 result "fi_info lists the adapter as RDM of ofi_rxm"
+one_adapter_is_chosen
+result "FI_DAT_ADAPTER chooses an adapter"
 the_reason_is_logged
 result "the reason why hints can't be met is logged"
 no_driver_no_noise

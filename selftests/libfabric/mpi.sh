@@ -24,6 +24,7 @@ if [ ! -x "$here/mpi/mpi_coll" ] || ! command -v NPopenmpi >/dev/null ||
 	exit 4
 fi
 find_host "$bin"
+export FI_DAT_ADAPTER=$adapter
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0

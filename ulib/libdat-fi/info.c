@@ -197,18 +197,28 @@ static int add_info(struct query *q, const struct fdat_ia *ia, const union fdat_
 	return 0;
 }
 
+/* Returns whether @who, if it names an adapter at all, names another one than @name. */
+static int names_another(const char *who, const char *wanted, const char *name)
+{
+	if (!wanted || !strcmp(wanted, name))
+		return 0;
+	fdat_info(CORE, "%s asks for %s, not for %s\n", who, wanted, name);
+	return 1;
+}
+
 static int add_adapter(struct query *q, const char *name)
 {
 	const struct fi_domain_attr *want = q->hints ? q->hints->domain_attr : NULL;
 	const union fdat_addr *own;
 	struct fdat_ia *ia;
+	char *only = NULL;
 	int ret = 0;
 
 	/* A program that names an adapter need not wait until the others are open. */
-	if (want && want->name && strcmp(want->name, name)) {
-		fdat_info(CORE, "domain_attr->name asks for %s, not for %s\n", want->name, name);
+	fi_param_get_str(&fdat_prov, "adapter", &only);
+	if (names_another("FI_DAT_ADAPTER", only, name) ||
+	    names_another("domain_attr->name", want ? want->name : NULL, name))
 		return 0;
-	}
 	/* An adapter that can't be opened hides no other one. */
 	if (fdat_ia_get(name, &ia))
 		return 0;

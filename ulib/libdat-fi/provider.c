@@ -19,5 +19,7 @@ struct fi_provider fdat_prov = {
 
 FI_EXT_INI
 {
+	fi_param_define(&fdat_prov, "adapter", FI_PARAM_STRING,
+			"Name of the only adapter that programs find (default: all adapters)");
 	return &fdat_prov;
 }
