@@ -23,6 +23,8 @@ VERSION := $(shell sed -n 's/^.define DAT_LINUX_VERSION_[MP][AIT][A-Z]*	//p' \
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
+# libfabric looks for providers in its own library folder, below.
+FIDIR      ?= $(LIBDIR)/libfabric
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR     ?= $(PREFIX)/share/man
 DOCDIR     ?= $(PREFIX)/share/doc/dat
@@ -83,7 +85,7 @@ libs:
 	+$(Q)$(MAKE) --no-print-directory -C $(DAT_TOP)/ulib
 
 # Quoted for the shell, since these paths may hold anything.
-INSTALL_DIRS = $(foreach v,DESTDIR PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR SRCDIR COMPLETIONDIR \
+INSTALL_DIRS = $(foreach v,DESTDIR PREFIX BINDIR LIBDIR FIDIR INCLUDEDIR MANDIR DOCDIR SRCDIR COMPLETIONDIR \
 	UDEVDIR SYSUSERSDIR MODULESLOADDIR UNITDIR VERSION,$v='$(subst ','\'',$($v))')
 
 install: libs
