@@ -98,7 +98,7 @@ TEST_F(data, a_buffer_that_is_too_short_is_an_error_of_both)
 	EXPECT_EQ(CTX(1), err.op_context);
 	EXPECT_EQ(FI_RECV | FI_MSG, err.flags);
 	EXPECT_TRUE(strstr(fi_cq_strerror(self->server->cq, err.prov_errno, NULL, NULL, 0),
-			   "longer"));
+			   "longer") != NULL);
 	EXPECT_NE(0, f_comp_error(self->client->cq, &err));
 	EXPECT_EQ(CTX(2), err.op_context);
 }
