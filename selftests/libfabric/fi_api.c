@@ -62,7 +62,7 @@ static int ep_full(struct fid_ep *ep)
 	       table_full(ep->atomic) && table_full(ep->collective);
 }
 
-TEST_F(api, every_entry_of_every_table_is_a_function)
+TEST_F_TIMEOUT(api, every_entry_of_every_table_is_a_function, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct fid_ep *srx;
@@ -87,7 +87,7 @@ TEST_F(api, every_entry_of_every_table_is_a_function)
 	EXPECT_EQ(0, fi_close(&srx->fid));
 }
 
-TEST_F(api, what_there_is_not_says_so)
+TEST_F_TIMEOUT(api, what_there_is_not_says_so, F_TEST_S)
 {
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
 	struct f_pair *p = &self->p;
@@ -110,7 +110,7 @@ TEST_F(api, what_there_is_not_says_so)
 	EXPECT_EQ(-FI_ENOSYS, fi_barrier(p->client.ep, 0, NULL));
 }
 
-TEST_F(api, flags_that_there_are_not_are_refused)
+TEST_F_TIMEOUT(api, flags_that_there_are_not_are_refused, F_TEST_S)
 {
 	struct iovec iov = { .iov_base = self->p.mem, .iov_len = 1 };
 	void *desc = fi_mr_desc(self->p.mr);
@@ -151,7 +151,7 @@ static int ask(struct fi_info *hints, const char *node, const char *service, uin
 	result;						\
 })
 
-TEST_F(api, hints_that_cannot_be_met_find_nothing)
+TEST_F_TIMEOUT(api, hints_that_cannot_be_met_find_nothing, F_TEST_S)
 {
 	EXPECT_EQ(0, ASK(h->caps |= FI_SEND));
 	EXPECT_EQ(-FI_ENODATA, ASK(h->caps |= FI_TAGGED));
@@ -198,7 +198,7 @@ TEST_F(api, the_orders_of_writes_hold_for_data_of_any_size)
 	EXPECT_EQ(-FI_ENODATA, ASK(h->tx_attr->msg_order = FI_ORDER_ATOMIC_WAR));
 }
 
-TEST_F(api, hints_that_can_be_met_are_met)
+TEST_F_TIMEOUT(api, hints_that_can_be_met_are_met, F_TEST_S)
 {
 	struct fi_info *h = f_hints(), *info;
 
@@ -224,7 +224,7 @@ TEST_F(api, hints_that_can_be_met_are_met)
 }
 
 /* A program that does not know that a write takes a receive gets no such writes. */
-TEST_F(api, remote_cq_data_are_for_those_who_expect_that_a_write_takes_a_receive)
+TEST_F_TIMEOUT(api, remote_cq_data_are_for_those_who_expect_that_a_write_takes_a_receive, F_TEST_S)
 {
 	const struct fi_info *all = self->p.info;
 	int has_data = all->ep_attr->protocol != FI_PROTO_IWARP;
@@ -249,7 +249,7 @@ static uint16_t port_of(const void *addr)
 	return ntohs(in->sin_port);	/* sin6_port has the same place */
 }
 
-TEST_F(api, a_listener_without_a_name_gets_an_address_of_each_family)
+TEST_F_TIMEOUT(api, a_listener_without_a_name_gets_an_address_of_each_family, F_TEST_S)
 {
 	struct fi_info *info, *i;
 	int v4 = 0, v6 = 0;
@@ -266,7 +266,7 @@ TEST_F(api, a_listener_without_a_name_gets_an_address_of_each_family)
 	fi_freeinfo(info);
 }
 
-TEST_F(api, the_address_of_the_adapter_is_a_source_and_others_are_not)
+TEST_F_TIMEOUT(api, the_address_of_the_adapter_is_a_source_and_others_are_not, F_TEST_S)
 {
 	const struct sockaddr_in *in = self->p.info->src_addr;
 	struct fi_info *info;
@@ -354,7 +354,7 @@ TEST_F(api, each_address_of_the_interface_is_a_source)
 
 /* ---- Connections ---- */
 
-TEST_F(api, private_data_arrive_both_ways_with_their_length)
+TEST_F_TIMEOUT(api, private_data_arrive_both_ways_with_their_length, F_TEST_S)
 {
 	char buf[sizeof(struct fi_eq_cm_entry) + 256];
 	struct fi_eq_cm_entry *entry = (void *)buf;
@@ -391,7 +391,7 @@ TEST_F(api, private_data_arrive_both_ways_with_their_length)
 	EXPECT_EQ(len, room);
 }
 
-TEST_F(api, the_longest_private_data_arrive_and_longer_ones_are_refused)
+TEST_F_TIMEOUT(api, the_longest_private_data_arrive_and_longer_ones_are_refused, F_TEST_S)
 {
 	char buf[sizeof(struct fi_eq_cm_entry) + 256], data[300];
 	struct fi_eq_cm_entry *entry = (void *)buf;
@@ -427,7 +427,7 @@ static int refused(struct fid_eq *eq, struct fid_ep *ep)
 	return err.err;
 }
 
-TEST_F(api, a_rejected_and_an_unanswered_request_are_refused)
+TEST_F_TIMEOUT(api, a_rejected_and_an_unanswered_request_are_refused, F_TEST_S)
 {
 	struct fi_eq_cm_entry entry;
 	struct f_pair *p = &self->p;
@@ -476,7 +476,7 @@ static int rejected(struct f_pair *p, const void *data, size_t len, struct fi_eq
 	return ret ? ret : err->err;
 }
 
-TEST_F(api, the_data_of_a_reject_arrive_with_their_length)
+TEST_F_TIMEOUT(api, the_data_of_a_reject_arrive_with_their_length, F_TEST_S)
 {
 	char own[300], data[300];
 	struct fi_eq_err_entry err = { .err_data = own, .err_data_size = sizeof(own) };
@@ -511,7 +511,7 @@ TEST_F(api, the_data_of_a_reject_arrive_with_their_length)
 }
 
 /* As ofi_rxm does when it cannot accept. */
-TEST_F(api, a_request_can_be_rejected_after_its_endpoint_was_closed)
+TEST_F_TIMEOUT(api, a_request_can_be_rejected_after_its_endpoint_was_closed, F_TEST_S)
 {
 	struct fi_eq_cm_entry entry;
 	struct f_pair *p = &self->p;
@@ -532,7 +532,7 @@ TEST_F(api, a_request_can_be_rejected_after_its_endpoint_was_closed)
 	fi_freeinfo(entry.info);
 }
 
-TEST_F(api, a_listener_that_is_closed_refuses_what_was_not_read)
+TEST_F_TIMEOUT(api, a_listener_that_is_closed_refuses_what_was_not_read, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct pollfd poller = { .events = POLLIN };
@@ -550,7 +550,7 @@ TEST_F(api, a_listener_that_is_closed_refuses_what_was_not_read)
 	EXPECT_EQ(FI_ECONNREFUSED, refused(p->client.eq, p->client.ep));
 }
 
-TEST_F(api, both_ends_learn_of_a_shutdown)
+TEST_F_TIMEOUT(api, both_ends_learn_of_a_shutdown, F_TEST_S)
 {
 	struct fi_eq_cm_entry entry;
 	struct f_pair *p = &self->p;
@@ -563,7 +563,7 @@ TEST_F(api, both_ends_learn_of_a_shutdown)
 	EXPECT_EQ(&p->server.ep->fid, entry.fid);
 }
 
-TEST_F(api, a_closed_endpoint_has_no_event)
+TEST_F_TIMEOUT(api, a_closed_endpoint_has_no_event, F_TEST_S)
 {
 	struct fi_eq_cm_entry entry;
 	struct f_pair *p = &self->p;
@@ -580,7 +580,7 @@ TEST_F(api, a_closed_endpoint_has_no_event)
 	EXPECT_EQ(-FI_EAGAIN, fi_eq_read(p->client.eq, &event, &entry, sizeof(entry), 0));
 }
 
-TEST_F(api, both_families_connect)
+TEST_F_TIMEOUT(api, both_families_connect, F_TEST_S)
 {
 	struct f_pair p = { .opts.format = FI_SOCKADDR_IN6 };
 
@@ -597,7 +597,7 @@ TEST_F(api, both_families_connect)
 
 /* ---- Event queues ---- */
 
-TEST_F(api, an_event_of_the_program_is_read_as_it_was_written)
+TEST_F_TIMEOUT(api, an_event_of_the_program_is_read_as_it_was_written, F_TEST_S)
 {
 	struct fi_eq_entry in = { .fid = NULL, .data = 4711 }, out;
 	struct fid_eq *eq = self->p.client.eq;
@@ -624,7 +624,7 @@ TEST_F(api, an_event_of_the_program_is_read_as_it_was_written)
 
 /* ---- Life of objects ---- */
 
-TEST_F(api, what_is_in_use_is_not_closed)
+TEST_F_TIMEOUT(api, what_is_in_use_is_not_closed, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct fid_ep *ep;
@@ -642,7 +642,7 @@ TEST_F(api, what_is_in_use_is_not_closed)
 	EXPECT_EQ(-FI_EBUSY, fi_close(&p->fabric->fid));
 }
 
-TEST_F(api, an_endpoint_is_enabled_when_it_has_its_queues)
+TEST_F_TIMEOUT(api, an_endpoint_is_enabled_when_it_has_its_queues, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct fid_ep *ep;
@@ -678,7 +678,7 @@ static int connects_anew(void)
 	return ret;
 }
 
-TEST_F(api, a_child_opens_a_fabric_of_its_own)
+TEST_F_TIMEOUT(api, a_child_opens_a_fabric_of_its_own, F_TEST_S)
 {
 	int status = -1;
 	pid_t pid = fork();
@@ -691,7 +691,7 @@ TEST_F(api, a_child_opens_a_fabric_of_its_own)
 	EXPECT_EQ(0, f_connect(&self->p));
 }
 
-TEST_F(api, memory_that_is_none_is_not_registered)
+TEST_F_TIMEOUT(api, memory_that_is_none_is_not_registered, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct fid_mr *mr;
@@ -705,7 +705,7 @@ TEST_F(api, memory_that_is_none_is_not_registered)
 	EXPECT_EQ(0, fi_close(&mr->fid));
 }
 
-TEST_F(api, a_CQ_without_a_wait_object_is_not_waited_for)
+TEST_F_TIMEOUT(api, a_CQ_without_a_wait_object_is_not_waited_for, F_TEST_S)
 {
 	struct fi_cq_attr attr = { .wait_obj = FI_WAIT_NONE };
 	struct f_pair *p = &self->p;

@@ -35,11 +35,23 @@ FIXTURE_TEARDOWN(data)
 	f_close(&self->p);
 }
 
+/* Tests that open what they need: only a test with a fixture can have a time limit. */
+FIXTURE(own) {
+};
+
+FIXTURE_SETUP(own)
+{
+}
+
+FIXTURE_TEARDOWN(own)
+{
+}
+
 #define CTX(n)	((void *)(uintptr_t)(0x1000 + (n)))
 
 /* ---- Messages ---- */
 
-TEST_F(data, a_message_completes_at_both_ends)
+TEST_F_TIMEOUT(data, a_message_completes_at_both_ends, F_TEST_S)
 {
 	struct fi_cq_tagged_entry entry;
 	struct f_pair *p = &self->p;
@@ -57,7 +69,7 @@ TEST_F(data, a_message_completes_at_both_ends)
 	EXPECT_EQ(0, memcmp(p->mem, p->mem + 8192, 3000));
 }
 
-TEST_F(data, segments_and_messages_of_0_bytes)
+TEST_F_TIMEOUT(data, segments_and_messages_of_0_bytes, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct iovec from[] = { { p->mem, 10 }, { p->mem + 100, 20 } };
@@ -78,7 +90,7 @@ TEST_F(data, segments_and_messages_of_0_bytes)
 	EXPECT_EQ(-FI_EINVAL, fi_sendv(self->client->ep, from, desc, 100, 0, NULL));
 }
 
-TEST_F(data, memory_without_a_registration_is_refused)
+TEST_F_TIMEOUT(data, memory_without_a_registration_is_refused, F_TEST_S)
 {
 	char own[64];
 
@@ -87,7 +99,7 @@ TEST_F(data, memory_without_a_registration_is_refused)
 	EXPECT_EQ(-FI_EACCES, fi_recv(self->server->ep, own, sizeof(own), NULL, 0, NULL));
 }
 
-TEST_F(data, a_buffer_that_is_too_short_is_an_error_of_both)
+TEST_F_TIMEOUT(data, a_buffer_that_is_too_short_is_an_error_of_both, F_TEST_S)
 {
 	struct fi_cq_err_entry err;
 	struct f_pair *p = &self->p;
@@ -105,7 +117,7 @@ TEST_F(data, a_buffer_that_is_too_short_is_an_error_of_both)
 
 /* ---- Inject ---- */
 
-TEST_F(data, an_injected_buffer_is_free_at_once)
+TEST_F_TIMEOUT(data, an_injected_buffer_is_free_at_once, F_TEST_S)
 {
 	struct fi_cq_tagged_entry entry;
 	struct f_pair *p = &self->p;
@@ -129,7 +141,7 @@ TEST_F(data, an_injected_buffer_is_free_at_once)
 	EXPECT_EQ(-FI_EMSGSIZE, fi_inject(self->client->ep, p->mem, 129, 0));
 }
 
-TEST_F(data, a_message_with_inject_has_a_completion)
+TEST_F_TIMEOUT(data, a_message_with_inject_has_a_completion, F_TEST_S)
 {
 	char own[20] = "from the stack";
 	struct iovec iov = { own, sizeof(own) };
@@ -146,7 +158,7 @@ TEST_F(data, a_message_with_inject_has_a_completion)
 	EXPECT_EQ(CTX(9), entry.op_context);
 }
 
-TEST_F(data, inject_as_a_default_frees_the_buffer_of_each_send)
+TEST_F_TIMEOUT(data, inject_as_a_default_frees_the_buffer_of_each_send, F_TEST_S)
 {
 	uint64_t flags = FI_TRANSMIT | FI_INJECT;
 	struct f_pair *p = &self->p;
@@ -170,7 +182,7 @@ TEST_F(data, inject_as_a_default_frees_the_buffer_of_each_send)
 }
 
 /* The places of injected operations are free again without a read of the CQ that gets nothing. */
-TEST_F(data, injects_go_on_though_their_cq_is_not_read)
+TEST_F_TIMEOUT(data, injects_go_on_though_their_cq_is_not_read, F_TEST_S)
 {
 	struct fi_cq_tagged_entry entry;
 	struct f_pair *p = &self->p;
@@ -196,7 +208,7 @@ TEST_F(data, injects_go_on_though_their_cq_is_not_read)
 
 /* ---- Full queues ---- */
 
-TEST_F(data, a_full_queue_refuses_until_a_completion_is_read)
+TEST_F_TIMEOUT(data, a_full_queue_refuses_until_a_completion_is_read, F_TEST_S)
 {
 	struct pollfd poller = { .events = POLLIN };
 	struct f_pair *p = &self->p;
@@ -220,7 +232,7 @@ TEST_F(data, a_full_queue_refuses_until_a_completion_is_read)
 	EXPECT_EQ(0, f_send(p, self->client->ep, 4096, 64, NULL));
 }
 
-TEST_F(data, requests_announced_with_more_are_sent_when_the_queue_is_full)
+TEST_F_TIMEOUT(data, requests_announced_with_more_are_sent_when_the_queue_is_full, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct iovec iov = { p->mem + 4096, 64 };
@@ -237,7 +249,7 @@ TEST_F(data, requests_announced_with_more_are_sent_when_the_queue_is_full)
 
 /* ---- Close ---- */
 
-TEST_F(data, a_close_delivers_a_flush_for_each_operation)
+TEST_F_TIMEOUT(data, a_close_delivers_a_flush_for_each_operation, F_TEST_S)
 {
 	struct pollfd poller = { .events = POLLIN };
 	struct fi_cq_err_entry err;
@@ -259,7 +271,7 @@ TEST_F(data, a_close_delivers_a_flush_for_each_operation)
 	EXPECT_EQ(-FI_EAGAIN, fi_cq_readerr(self->server->cq, &err, 0));
 }
 
-TEST_F(data, the_end_of_a_connection_flushes_and_injects_are_silent)
+TEST_F_TIMEOUT(data, the_end_of_a_connection_flushes_and_injects_are_silent, F_TEST_S)
 {
 	struct fi_cq_err_entry err;
 	struct fi_eq_cm_entry entry;
@@ -278,7 +290,7 @@ TEST_F(data, the_end_of_a_connection_flushes_and_injects_are_silent)
 	EXPECT_EQ(CTX(2), err.op_context);
 }
 
-TEST_F(data, what_is_outstanding_cannot_be_canceled)
+TEST_F_TIMEOUT(data, what_is_outstanding_cannot_be_canceled, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 
@@ -293,7 +305,7 @@ TEST_F(data, what_is_outstanding_cannot_be_canceled)
 
 /* ---- RMA ---- */
 
-TEST_F(data, writes_and_reads_of_the_peers_memory)
+TEST_F_TIMEOUT(data, writes_and_reads_of_the_peers_memory, F_TEST_S)
 {
 	struct fi_cq_tagged_entry entry;
 	struct f_pair *p = &self->p;
@@ -322,7 +334,7 @@ TEST_F(data, writes_and_reads_of_the_peers_memory)
 	EXPECT_EQ(0, strcmp(p->mem + 40000, "injected"));
 }
 
-TEST_F(data, a_wrong_key_breaks_the_connection)
+TEST_F_TIMEOUT(data, a_wrong_key_breaks_the_connection, F_TEST_S)
 {
 	struct fi_cq_err_entry err;
 	struct fi_eq_cm_entry entry;
@@ -340,7 +352,7 @@ TEST_F(data, a_wrong_key_breaks_the_connection)
 }
 
 /* A layer above would take the missing context for its own data. */
-TEST_F(data, a_failed_inject_has_no_completion)
+TEST_F_TIMEOUT(data, a_failed_inject_has_no_completion, F_TEST_S)
 {
 	struct fi_cq_tagged_entry comp;
 	struct fi_eq_cm_entry entry;
@@ -374,7 +386,7 @@ static int check_data(struct f_end *server, void *context, uint64_t flags, size_
 	return entry.len == len && entry.data == data ? 0 : __LINE__;
 }
 
-TEST_F(data, messages_bring_data_to_the_cq)
+TEST_F_TIMEOUT(data, messages_bring_data_to_the_cq, F_TEST_S)
 {
 	const uint64_t recv = FI_RECV | FI_MSG;
 	struct f_pair *p = &self->p;
@@ -400,7 +412,7 @@ TEST_F(data, messages_bring_data_to_the_cq)
 	EXPECT_EQ('x', p->mem[64]);
 }
 
-TEST_F(data, a_write_with_data_takes_a_receive_and_not_its_memory)
+TEST_F_TIMEOUT(data, a_write_with_data_takes_a_receive_and_not_its_memory, F_TEST_S)
 {
 	const uint64_t flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
 	struct f_pair *p = &self->p;
@@ -433,7 +445,7 @@ TEST_F(data, a_write_with_data_takes_a_receive_and_not_its_memory)
 		EXPECT_EQ(0, p->mem[i]);
 }
 
-TEST(endpoints_without_the_mode_refuse_data)
+TEST_F_TIMEOUT(own, endpoints_without_the_mode_refuse_data, F_TEST_S)
 {
 	struct f_pair p = { .opts.no_data = 1 };
 	struct iovec iov;
@@ -457,7 +469,7 @@ TEST(endpoints_without_the_mode_refuse_data)
 
 /* ---- Waits ---- */
 
-TEST_F(data, the_descriptor_of_a_cq_is_readable_when_trywait_says_wait)
+TEST_F_TIMEOUT(data, the_descriptor_of_a_cq_is_readable_when_trywait_says_wait, F_TEST_S)
 {
 	struct fid_cq *cq = self->server->cq;
 	struct fid *fids[] = { &cq->fid };
@@ -492,7 +504,7 @@ static void *wait_in_poll(void *cq)
 	return (void *)(intptr_t)poll(&poller, 1, F_WAIT_MS);
 }
 
-TEST_F(data, the_close_of_an_endpoint_wakes_who_waits_for_its_cq)
+TEST_F_TIMEOUT(data, the_close_of_an_endpoint_wakes_who_waits_for_its_cq, F_TEST_S)
 {
 	pthread_t in_read, in_poll;
 	struct f_pair *p = &self->p;
@@ -509,7 +521,7 @@ TEST_F(data, the_close_of_an_endpoint_wakes_who_waits_for_its_cq)
 	EXPECT_EQ(1, (intptr_t)ret);
 }
 
-TEST_F(data, trywait_and_the_descriptor_tell_of_an_error_that_was_not_read)
+TEST_F_TIMEOUT(data, trywait_and_the_descriptor_tell_of_an_error_that_was_not_read, F_TEST_S)
 {
 	struct pollfd poller = { .events = POLLIN };
 	struct fid_cq *cq = self->server->cq;
@@ -536,7 +548,7 @@ static void *signal_later(void *cq)
 	return (void *)(intptr_t)fi_cq_signal(cq);
 }
 
-TEST_F(data, a_wait_ends_at_its_timeout_and_at_a_signal)
+TEST_F_TIMEOUT(data, a_wait_ends_at_its_timeout_and_at_a_signal, F_TEST_S)
 {
 	struct fi_cq_tagged_entry entry;
 	pthread_t thread;
@@ -616,7 +628,7 @@ FIXTURE_TEARDOWN(selective)
 	f_close(&self->p);
 }
 
-TEST_F(selective, only_what_asks_has_a_completion)
+TEST_F_TIMEOUT(selective, only_what_asks_has_a_completion, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	void *desc = fi_mr_desc(p->mr);
@@ -640,7 +652,7 @@ TEST_F(selective, only_what_asks_has_a_completion)
 	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(p->server.cq, &entry, 1));
 }
 
-TEST_F(selective, a_write_with_data_has_a_completion_whatever_the_receive_asks_for)
+TEST_F_TIMEOUT(selective, a_write_with_data_has_a_completion_whatever_the_receive_asks_for, F_TEST_S)
 {
 	const uint64_t flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
 	struct f_pair *p = &self->p;
@@ -657,61 +669,72 @@ TEST_F(selective, a_write_with_data_has_a_completion_whatever_the_receive_asks_f
 
 /* ---- Shared receive contexts ---- */
 
-TEST(two_endpoints_receive_from_one_context)
+#define BUFFERS	32
+
+FIXTURE(shared) {
+	struct f_pair p;
+};
+
+FIXTURE_SETUP(shared)
 {
-	struct f_pair p = { .opts = { .rx_size = 32, .tx_size = TX, .shared = 1 } };
+	self->p.opts = (struct f_opts){ .rx_size = BUFFERS, .tx_size = TX, .shared = 1 };
+	ASSERT_EQ(0, f_open(&self->p));
+	ASSERT_EQ(0, f_connect(&self->p));
+}
+
+FIXTURE_TEARDOWN(shared)
+{
+	f_close(&self->p);
+}
+
+TEST_F_TIMEOUT(shared, two_endpoints_receive_from_one_context, F_TEST_S)
+{
 	struct fi_cq_tagged_entry entry;
+	struct f_pair *p = &self->p;
 	struct f_end first, first_server;
 	int i;
 
-	ASSERT_EQ(0, f_open(&p));
-	for (i = 0; i < 32; i++)
-		ASSERT_EQ(0, f_recv(&p, p.srx, 64 * i, 64, CTX(i)));
-	EXPECT_EQ(-FI_EAGAIN, f_recv(&p, p.srx, 0, 64, NULL));
-	ASSERT_EQ(0, f_connect(&p));
-	EXPECT_EQ(-FI_EOPNOTSUPP, f_recv(&p, p.server.ep, 0, 64, NULL));
+	for (i = 0; i < BUFFERS; i++)
+		ASSERT_EQ(0, f_recv(p, p->srx, 64 * i, 64, CTX(i)));
+	EXPECT_EQ(-FI_EAGAIN, f_recv(p, p->srx, 0, 64, NULL));
+	EXPECT_EQ(-FI_EOPNOTSUPP, f_recv(p, p->server.ep, 0, 64, NULL));
 	/* Another pair of endpoints with the same queues. */
-	first = p.client;
-	first_server = p.server;
-	fi_close(&p.pep->fid);
-	ASSERT_EQ(0, f_connect(&p));
+	first = p->client;
+	first_server = p->server;
+	fi_close(&p->pep->fid);
+	ASSERT_EQ(0, f_connect(p));
 	for (i = 0; i < TX / 2; i++) {
-		ASSERT_EQ(0, f_send(&p, first.ep, 8192, 40, NULL));
-		ASSERT_EQ(0, f_send(&p, p.client.ep, 8192, 50, NULL));
+		ASSERT_EQ(0, f_send(p, first.ep, 8192, 40, NULL));
+		ASSERT_EQ(0, f_send(p, p->client.ep, 8192, 50, NULL));
 	}
 	for (i = 0; i < TX; i++) {
-		ASSERT_EQ(1, f_comp(p.server.cq, &entry));
+		ASSERT_EQ(1, f_comp(p->server.cq, &entry));
 		EXPECT_EQ(FI_RECV | FI_MSG, entry.flags);
 		EXPECT_TRUE(entry.len == 40 || entry.len == 50);
-		ASSERT_EQ(0, f_recv(&p, p.srx, 0, 64, NULL));
+		ASSERT_EQ(0, f_recv(p, p->srx, 0, 64, NULL));
 	}
-	EXPECT_EQ(-FI_EBUSY, fi_close(&p.srx->fid));
+	EXPECT_EQ(-FI_EBUSY, fi_close(&p->srx->fid));
 	fi_close(&first.ep->fid);
 	fi_close(&first_server.ep->fid);
-	ASSERT_EQ(0, f_send(&p, p.client.ep, 8192, 60, NULL));
-	ASSERT_EQ(1, f_comp(p.server.cq, &entry));
+	ASSERT_EQ(0, f_send(p, p->client.ep, 8192, 60, NULL));
+	ASSERT_EQ(1, f_comp(p->server.cq, &entry));
 	EXPECT_EQ(60, entry.len);
-	f_close(&p);
 }
 
-TEST(data_arrive_at_a_shared_context)
+TEST_F_TIMEOUT(shared, data_arrive_at_a_context, F_TEST_S)
 {
-	struct f_pair p = { .opts = { .rx_size = 32, .tx_size = TX, .shared = 1 } };
 	uint64_t flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
-	void *desc;
+	struct f_pair *p = &self->p;
+	void *desc = fi_mr_desc(p->mr);
 
-	ASSERT_EQ(0, f_open(&p));
-	ASSERT_EQ(0, f_connect(&p));
-	NEEDS_DATA(&p);
-	desc = fi_mr_desc(p.mr);
-	ASSERT_EQ(0, f_recv(&p, p.srx, 0, 64, CTX(1)));
-	ASSERT_EQ(0, f_recv(&p, p.srx, 64, 64, CTX(2)));
-	ASSERT_EQ(0, fi_writedata(p.client.ep, p.mem, 8, desc, 5, 0, (uintptr_t)p.mem + 4096,
-				  fi_mr_key(p.mr), NULL));
-	ASSERT_EQ(0, fi_senddata(p.client.ep, p.mem, 10, desc, 6, 0, NULL));
-	EXPECT_EQ(0, check_data(&p.server, CTX(1), flags, 8, 5));
-	EXPECT_EQ(0, check_data(&p.server, CTX(2), FI_RECV | FI_MSG | FI_REMOTE_CQ_DATA, 10, 6));
-	f_close(&p);
+	NEEDS_DATA(p);
+	ASSERT_EQ(0, f_recv(p, p->srx, 0, 64, CTX(1)));
+	ASSERT_EQ(0, f_recv(p, p->srx, 64, 64, CTX(2)));
+	ASSERT_EQ(0, fi_writedata(p->client.ep, p->mem, 8, desc, 5, 0, (uintptr_t)p->mem + 4096,
+				  fi_mr_key(p->mr), NULL));
+	ASSERT_EQ(0, fi_senddata(p->client.ep, p->mem, 10, desc, 6, 0, NULL));
+	EXPECT_EQ(0, check_data(&p->server, CTX(1), flags, 8, 5));
+	EXPECT_EQ(0, check_data(&p->server, CTX(2), FI_RECV | FI_MSG | FI_REMOTE_CQ_DATA, 10, 6));
 }
 
 /* ---- A CQ that is larger than an EVD ---- */
@@ -720,7 +743,7 @@ TEST(data_arrive_at_a_shared_context)
 #define EVD	65536	/* events of the longest EVD */
 #define BOTH	(EVD / (2 * MANY) + 1)	/* endpoints whose queues need more than an EVD */
 
-TEST(no_event_is_lost_when_all_queues_of_a_CQ_are_full)
+TEST_F_TIMEOUT(own, no_event_is_lost_when_all_queues_of_a_CQ_are_full, F_TEST_S)
 {
 	struct f_pair p = { .opts = { .tx_size = MANY, .rx_size = MANY, .cq_size = 262144 } };
 	struct fi_cq_err_entry err;
@@ -749,7 +772,7 @@ TEST(no_event_is_lost_when_all_queues_of_a_CQ_are_full)
  * The events of all receives wait in two EVDs, which have grown from 64.  Those of an endpoint are
  * in the order of its receives, and the endpoints end at the same time.
  */
-TEST(no_event_is_lost_when_connections_with_full_queues_end)
+TEST_F_TIMEOUT(own, no_event_is_lost_when_connections_with_full_queues_end, F_TEST_S)
 {
 	struct f_pair p = { .opts = { .tx_size = 16, .rx_size = MANY, .cq_size = 262144 } };
 	struct f_end clients[ENDS], servers[ENDS];
@@ -854,7 +877,7 @@ static void *read_some(void *arg)
 	return NULL;
 }
 
-TEST_F(data, threads_share_an_endpoint_and_a_cq)
+TEST_F_TIMEOUT(data, threads_share_an_endpoint_and_a_cq, F_TEST_S)
 {
 	struct sender senders[SENDERS];
 	pthread_t threads[SENDERS + 4];

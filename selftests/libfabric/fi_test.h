@@ -18,6 +18,7 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+#define F_TEST_S	120	/* time limit of a test */
 #define F_WAIT_MS	20000	/* timeout for an event that must arrive */
 #define F_QUIET_MS	300	/* time after which a test assumes that no event comes */
 #define F_MEM		(1 << 20)
