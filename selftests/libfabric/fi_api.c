@@ -87,7 +87,7 @@ TEST_F_TIMEOUT(api, every_entry_of_every_table_is_a_function, F_TEST_S)
 	EXPECT_EQ(0, fi_close(&srx->fid));
 }
 
-TEST_F_TIMEOUT(api, what_there_is_not_says_so, F_TEST_S)
+TEST_F_TIMEOUT(api, unsupported_calls_fail, F_TEST_S)
 {
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
 	struct f_pair *p = &self->p;
@@ -110,7 +110,7 @@ TEST_F_TIMEOUT(api, what_there_is_not_says_so, F_TEST_S)
 	EXPECT_EQ(-FI_ENOSYS, fi_barrier(p->client.ep, 0, NULL));
 }
 
-TEST_F_TIMEOUT(api, flags_that_there_are_not_are_refused, F_TEST_S)
+TEST_F_TIMEOUT(api, unsupported_flags_are_refused, F_TEST_S)
 {
 	struct iovec iov = { .iov_base = self->p.mem, .iov_len = 1 };
 	void *desc = fi_mr_desc(self->p.mr);
@@ -223,8 +223,8 @@ TEST_F_TIMEOUT(api, hints_that_can_be_met_are_met, F_TEST_S)
 	fi_freeinfo(info);
 }
 
-/* A program that does not know that a write takes a receive gets no such writes. */
-TEST_F_TIMEOUT(api, remote_cq_data_are_for_those_who_expect_that_a_write_takes_a_receive, F_TEST_S)
+/* Without the mode a program does not expect that a write takes a receive. */
+TEST_F_TIMEOUT(api, remote_cq_data_need_the_mode_rx_cq_data, F_TEST_S)
 {
 	const struct fi_info *all = self->p.info;
 	int has_data = all->ep_attr->protocol != FI_PROTO_IWARP;
@@ -532,7 +532,7 @@ TEST_F_TIMEOUT(api, a_request_can_be_rejected_after_its_endpoint_was_closed, F_T
 	fi_freeinfo(entry.info);
 }
 
-TEST_F_TIMEOUT(api, a_listener_that_is_closed_refuses_what_was_not_read, F_TEST_S)
+TEST_F_TIMEOUT(api, a_closed_listener_refuses_unread_requests, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct pollfd poller = { .events = POLLIN };
@@ -624,7 +624,7 @@ TEST_F_TIMEOUT(api, an_event_of_the_program_is_read_as_it_was_written, F_TEST_S)
 
 /* ---- Life of objects ---- */
 
-TEST_F_TIMEOUT(api, what_is_in_use_is_not_closed, F_TEST_S)
+TEST_F_TIMEOUT(api, objects_in_use_are_not_closed, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct fid_ep *ep;
@@ -691,7 +691,7 @@ TEST_F_TIMEOUT(api, a_child_opens_a_fabric_of_its_own, F_TEST_S)
 	EXPECT_EQ(0, f_connect(&self->p));
 }
 
-TEST_F_TIMEOUT(api, memory_that_is_none_is_not_registered, F_TEST_S)
+TEST_F_TIMEOUT(api, a_registration_without_memory_is_refused, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct fid_mr *mr;

@@ -290,7 +290,7 @@ TEST_F_TIMEOUT(data, the_end_of_a_connection_flushes_and_injects_are_silent, F_T
 	EXPECT_EQ(CTX(2), err.op_context);
 }
 
-TEST_F_TIMEOUT(data, what_is_outstanding_cannot_be_canceled, F_TEST_S)
+TEST_F_TIMEOUT(data, outstanding_operations_cannot_be_canceled, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 
@@ -504,7 +504,7 @@ static void *wait_in_poll(void *cq)
 	return (void *)(intptr_t)poll(&poller, 1, F_WAIT_MS);
 }
 
-TEST_F_TIMEOUT(data, the_close_of_an_endpoint_wakes_who_waits_for_its_cq, F_TEST_S)
+TEST_F_TIMEOUT(data, a_close_wakes_the_threads_that_wait_for_its_cq, F_TEST_S)
 {
 	pthread_t in_read, in_poll;
 	struct f_pair *p = &self->p;
@@ -628,7 +628,7 @@ FIXTURE_TEARDOWN(selective)
 	f_close(&self->p);
 }
 
-TEST_F_TIMEOUT(selective, only_what_asks_has_a_completion, F_TEST_S)
+TEST_F_TIMEOUT(selective, only_flagged_operations_have_completions, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	void *desc = fi_mr_desc(p->mr);
@@ -652,7 +652,7 @@ TEST_F_TIMEOUT(selective, only_what_asks_has_a_completion, F_TEST_S)
 	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(p->server.cq, &entry, 1));
 }
 
-TEST_F_TIMEOUT(selective, a_write_with_data_has_a_completion_whatever_the_receive_asks_for, F_TEST_S)
+TEST_F_TIMEOUT(selective, a_write_with_data_always_has_a_completion, F_TEST_S)
 {
 	const uint64_t flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
 	struct f_pair *p = &self->p;

@@ -93,7 +93,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Nobody leaves before the last has come: all processes have the same clock. */
+/* No process leaves before the last one has come.  All processes have the same clock. */
 static int barrier(struct arg *a)
 {
 	double came, left, theirs;

@@ -127,7 +127,7 @@ static int is_basic(const struct fi_info *hints, uint32_t version)
 
 static int check_mr_mode(const struct fdat_ia *ia, const struct fi_info *hints, uint32_t version)
 {
-	/* Without attributes of a domain, the program takes what there is. */
+	/* Hints without attributes of a domain accept any mode. */
 	if (!hints->domain_attr)
 		return 0;
 	if (is_basic(hints, version)) {
@@ -243,7 +243,7 @@ static void apply_sizes(struct fi_info *info, const struct fi_info *hints)
 		info->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
 }
 
-/* A program that is content with less is told that it gets less. */
+/* Report the weaker guarantees that the hints ask for, as libfabric's own tests expect. */
 static void apply_domain(struct fi_domain_attr *domain, const struct fi_domain_attr *hints)
 {
 	if (hints->threading)

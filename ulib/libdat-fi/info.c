@@ -182,7 +182,7 @@ static int add_info(struct query *q, const struct fdat_ia *ia, const union fdat_
 		fi_freeinfo(info);
 		return 0;
 	}
-	/* So far these were all that there are; now they are what the program's calls get. */
+	/* Until here op_flags has the supported flags; from here on, the endpoint's defaults. */
 	info->tx_attr->op_flags = 0;
 	info->rx_attr->op_flags = 0;
 	ret = set_addresses(q, info);
