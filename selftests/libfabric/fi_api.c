@@ -6,12 +6,15 @@
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "adapter.h"
 #include "fi_test.h"
 
 #define VERSION		FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION)
@@ -727,6 +730,96 @@ TEST_F_TIMEOUT(api, a_CQ_without_a_wait_object_is_not_waited_for, F_TEST_S)
 	attr.wait_obj = FI_WAIT_NONE;
 	attr.format = 99;
 	EXPECT_EQ(-FI_EINVAL, fi_cq_open(p->domain, &attr, &cq, NULL));
+}
+
+/* ---- Removal of the adapter ---- */
+
+FIXTURE(removal) {
+	struct f_pair p;
+	const char *type;	/* of the adapter, or NULL if it cannot be removed */
+};
+
+FIXTURE_SETUP(removal)
+{
+	const char *type = adapter_type();
+
+	ASSERT_EQ(0, f_open(&self->p));
+	if (type && !strncmp(self->p.info->domain_attr->name, type, strlen(type)))
+		self->type = type;
+}
+
+FIXTURE_TEARDOWN(removal)
+{
+	f_close(&self->p);
+}
+
+/* Wait for the event that the test writes; the end of the connection comes before it. */
+static void *wait_for_event(void *eq)
+{
+	struct fi_eq_entry entry;	/* not shorter than that of a connection */
+	uint32_t event = 0;
+	ssize_t ret;
+
+	do {
+		ret = fi_eq_sread(eq, &event, &entry, sizeof(entry), -1, 0);
+	} while (ret > 0 && event == FI_SHUTDOWN);
+	return (void *)(uintptr_t)event;
+}
+
+static void *wait_for_signal(void *cq)
+{
+	struct fi_cq_tagged_entry entry;
+
+	return (void *)(intptr_t)fi_cq_sread(cq, &entry, 1, NULL, -1);
+}
+
+/* Returns the milliseconds that the threads of this process have run. */
+static int64_t cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+TEST_F_TIMEOUT(removal, ends_connections_and_a_new_adapter_can_be_opened, 2 * F_TEST_S)
+{
+	struct fi_cq_attr attr = { .wait_obj = FI_WAIT_NONE };
+	struct fi_eq_entry notify = { .fid = NULL };
+	struct fi_eq_cm_entry entry;
+	struct fi_cq_err_entry err;
+	struct f_pair *p = &self->p;
+	struct fid_domain *other;
+	pthread_t in_eq, in_cq;
+	struct fid_cq *cq;
+	int64_t begin;
+	void *ret;
+
+	if (!self->type)
+		SKIP(return, "the adapter cannot be removed");
+	ASSERT_EQ(0, f_connect(p));
+	ASSERT_EQ(0, f_recv(p, p->server.ep, 0, 64, NULL));
+	ASSERT_EQ(0, pthread_create(&in_eq, NULL, wait_for_event, p->server.eq));
+	ASSERT_EQ(0, pthread_create(&in_cq, NULL, wait_for_signal, p->client.cq));
+	ASSERT_EQ(0, adapter_plug(self->type, 0));
+	EXPECT_EQ(FI_ECANCELED, f_comp_error(p->server.cq, &err));
+	EXPECT_EQ(FI_SHUTDOWN, f_event(p->client.eq, &entry, sizeof(entry), NULL));
+	EXPECT_EQ(-FI_EIO, fi_cq_open(p->domain, &attr, &cq, NULL));
+	EXPECT_EQ(-FI_ENODEV, fi_domain(p->fabric, p->info, &other, NULL));
+	/* The threads that wait do not run meanwhile. */
+	begin = cpu_ms();
+	poll(NULL, 0, F_QUIET_MS);
+	EXPECT_GT(F_QUIET_MS / 2, cpu_ms() - begin);
+	EXPECT_EQ(sizeof(notify), fi_eq_write(p->server.eq, FI_NOTIFY, &notify, sizeof(notify), 0));
+	EXPECT_EQ(0, fi_cq_signal(p->client.cq));
+	pthread_join(in_eq, &ret);
+	EXPECT_EQ(FI_NOTIFY, (uintptr_t)ret);
+	pthread_join(in_cq, &ret);
+	EXPECT_EQ(-FI_EAGAIN, (intptr_t)ret);
+
+	ASSERT_EQ(0, adapter_plug(self->type, 1));
+	/* The objects of the adapter that is gone are still open. */
+	EXPECT_EQ(0, connects_anew());
 }
 
 TEST_HARNESS_MAIN

@@ -316,7 +316,7 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t l
 		n = poll(&p, 1, left);
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		/* Also if the descriptor is readable and there is no event: an adapter is gone. */
+		/* Other threads may read each event first, until the time is over. */
 		if (n <= 0 || !left)
 			return -FI_EAGAIN;
 	}

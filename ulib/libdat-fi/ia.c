@@ -120,6 +120,28 @@ err_free:
 	return ret;
 }
 
+/* In a child the table does not have the adapters of its parent. */
+static void table_remove(const struct fdat_ia *ia)
+{
+	struct fdat_ia **at;
+
+	for (at = &open_ias; *at && *at != ia; at = &(*at)->next)
+		;
+	if (*at)
+		*at = ia->next;
+}
+
+/* Returns whether the device was removed.  An adapter that has the name now is another one. */
+static int ia_gone(const struct fdat_ia *ia)
+{
+	DAT_PZ_HANDLE pz;
+	DAT_RETURN rc = dat_pz_create(ia->handle, &pz);
+
+	if (rc == DAT_SUCCESS)
+		dat_pz_free(pz);
+	return DAT_GET_TYPE(rc) == DAT_INTERNAL_ERROR;
+}
+
 int fdat_ia_get(const char *name, struct fdat_ia **out)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -130,6 +152,11 @@ int fdat_ia_get(const char *name, struct fdat_ia **out)
 	pthread_mutex_lock(&lock);
 	for (ia = open_ias; ia && strcmp(ia->name, name); ia = ia->next)
 		;
+	/* Its users keep it. */
+	if (ia && ia_gone(ia)) {
+		table_remove(ia);
+		ia = NULL;
+	}
 	if (ia) {
 		ia->refs++;
 		*out = ia;
@@ -149,17 +176,11 @@ void fdat_ia_hold(struct fdat_ia *ia)
 
 void fdat_ia_put(struct fdat_ia *ia)
 {
-	struct fdat_ia **at;
-
 	if (!ia)
 		return;
 	pthread_mutex_lock(&lock);
 	if (!--ia->refs) {
-		/* A child does not have the adapters of its parent in the table. */
-		for (at = &open_ias; *at && *at != ia; at = &(*at)->next)
-			;
-		if (*at)
-			*at = ia->next;
+		table_remove(ia);
 		dat_ia_close(ia->handle, DAT_CLOSE_ABRUPT_FLAG);
 		free(ia);
 	}
