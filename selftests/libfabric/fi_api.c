@@ -566,6 +566,46 @@ TEST_F_TIMEOUT(api, both_ends_learn_of_a_shutdown, F_TEST_S)
 	EXPECT_EQ(&p->server.ep->fid, entry.fid);
 }
 
+/* The peer has no receive for the message, so a graceful end would wait for ever. */
+TEST_F_TIMEOUT(api, a_shutdown_does_not_wait_for_the_peer, F_TEST_S)
+{
+	struct fi_eq_cm_entry entry;
+	struct fi_cq_err_entry err;
+	struct f_pair *p = &self->p;
+	int i;
+
+	ASSERT_EQ(0, f_connect(p));
+	if (p->info->ep_attr->protocol == FI_PROTO_IWARP)
+		SKIP(return, "over iWARP such a message ends the connection");
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, f_send(p, p->client.ep, 0, 64, p->mem + i));
+	EXPECT_EQ(0, fi_shutdown(p->client.ep, 0));
+	EXPECT_EQ(FI_SHUTDOWN, f_event(p->client.eq, &entry, sizeof(entry), NULL));
+	EXPECT_EQ(FI_SHUTDOWN, f_event(p->server.eq, &entry, sizeof(entry), NULL));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(FI_ECANCELED, f_comp_error(p->client.cq, &err));
+		EXPECT_EQ(p->mem + i, err.op_context);
+	}
+}
+
+TEST_F_TIMEOUT(api, a_shutdown_without_a_connection_fails, F_TEST_S)
+{
+	struct fi_eq_cm_entry entry;
+	struct f_pair *p = &self->p;
+	struct fid_ep *ep;
+
+	ASSERT_EQ(0, fi_endpoint(p->domain, p->info, &ep, NULL));
+	EXPECT_EQ(-FI_ENOTCONN, fi_shutdown(ep, 0));
+	EXPECT_EQ(0, fi_close(&ep->fid));
+	ASSERT_EQ(0, f_end_open(p, &p->client, p->info));
+	EXPECT_EQ(-FI_ENOTCONN, fi_shutdown(p->client.ep, 0));
+	f_end_close(&p->client);
+	ASSERT_EQ(0, f_connect(p));
+	EXPECT_EQ(0, fi_shutdown(p->server.ep, 0));
+	EXPECT_EQ(0, fi_shutdown(p->server.ep, 0));
+	EXPECT_EQ(FI_SHUTDOWN, f_event(p->client.eq, &entry, sizeof(entry), NULL));
+}
+
 TEST_F_TIMEOUT(api, a_closed_endpoint_has_no_event, F_TEST_S)
 {
 	struct fi_eq_cm_entry entry;

@@ -314,7 +314,6 @@ static int ep_accept(struct fid_ep *fid, const void *param, size_t len)
 static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
 {
 	struct fdat_ep *ep = fdat_of(fid, struct fdat_ep, ep);
-	DAT_CLOSE_FLAGS how;
 	int ret;
 
 	if (flags)
@@ -322,10 +321,8 @@ static int ep_shutdown(struct fid_ep *fid, uint64_t flags)
 	if (!ep->handle)
 		return -FI_ENOTCONN;
 	pthread_mutex_lock(&ep->lock);
-	/* The first call lets requests complete.  A second one ends the wait for them. */
-	how = ep->closing ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG;
-	ret = fdat_error(dat_ep_disconnect(ep->handle, how));
-	ep->closing = 1;
+	/* A graceful disconnect would wait for a peer that posts no receive. */
+	ret = fdat_error(dat_ep_disconnect(ep->handle, DAT_CLOSE_ABRUPT_FLAG));
 	pthread_mutex_unlock(&ep->lock);
 	return ret == -FI_EOPBADSTATE ? -FI_ENOTCONN : ret;
 }

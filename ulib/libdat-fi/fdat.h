@@ -363,7 +363,6 @@ struct fdat_srx {
  * @rx_evd: EVD of @rx_cq that has room for the receives, from fi_enable() on
  * @srx: shared receive context, or NULL
  * @connreq: request that the EP is for, or NULL
- * @closing: whether fi_shutdown() was called; protected by @lock
  * @immediate: whether requests may carry immediate data, and the peer's may; constant
  * @tx_selective: a request has a completion only if it asks for one
  * @rx_selective: a receive has a completion only if it asks for one
@@ -389,7 +388,6 @@ struct fdat_ep {
 	struct fdat_evd		*rx_evd;
 	struct fdat_srx		*srx;
 	struct fdat_connreq	*connreq;
-	int			closing;
 	int			immediate;
 	int			tx_selective;
 	int			rx_selective;
