@@ -553,6 +553,59 @@ TEST_F_TIMEOUT(api, a_closed_listener_refuses_unread_requests, F_TEST_S)
 	EXPECT_EQ(FI_ECONNREFUSED, refused(p->client.eq, p->client.ep));
 }
 
+/* Let the client connect to @server, which reads the request and does not answer it. */
+static int ask_in_vain(struct f_pair *server, struct f_pair *client)
+{
+	struct fi_eq_cm_entry entry;
+	struct sockaddr_storage addr;
+	size_t len = sizeof(addr);
+	int ret = f_listen(server);
+
+	if (!ret)
+		ret = fi_getname(&server->pep->fid, &addr, &len);
+	if (!ret)
+		ret = f_end_open(client, &client->client, client->info);
+	if (!ret)
+		ret = fi_connect(client->client.ep, &addr, NULL, 0);
+	if (ret)
+		return ret;
+	if (f_event(server->server.eq, &entry, sizeof(entry), NULL) != FI_CONNREQ)
+		return -FI_ENOMSG;
+	fi_freeinfo(entry.info);
+	return 0;
+}
+
+TEST_F_TIMEOUT(api, a_closed_fabric_refuses_unanswered_requests, F_TEST_S)
+{
+	struct f_pair server = { .info = NULL }, *p = &self->p;
+
+	ASSERT_EQ(0, f_open(&server));
+	ASSERT_EQ(0, ask_in_vain(&server, p));
+	f_close(&server);
+	EXPECT_EQ(FI_ECONNREFUSED, refused(p->client.eq, p->client.ep));
+}
+
+/* The listener of one connection may be closed early. */
+TEST_F_TIMEOUT(api, a_request_can_be_accepted_after_its_listener_was_closed, F_TEST_S)
+{
+	struct fi_eq_cm_entry entry;
+	struct f_pair *p = &self->p;
+	struct sockaddr_storage addr;
+	size_t len = sizeof(addr);
+
+	ASSERT_EQ(0, f_listen(p));
+	ASSERT_EQ(0, fi_getname(&p->pep->fid, &addr, &len));
+	ASSERT_EQ(0, f_end_open(p, &p->client, p->info));
+	ASSERT_EQ(0, fi_connect(p->client.ep, &addr, NULL, 0));
+	ASSERT_EQ(FI_CONNREQ, f_event(p->server.eq, &entry, sizeof(entry), NULL));
+	EXPECT_EQ(0, fi_close(&p->pep->fid));
+	p->pep = NULL;
+	ASSERT_EQ(0, f_end_open(p, &p->server, entry.info));
+	fi_freeinfo(entry.info);
+	ASSERT_EQ(0, fi_accept(p->server.ep, NULL, 0));
+	EXPECT_EQ(FI_CONNECTED, f_event(p->client.eq, &entry, sizeof(entry), NULL));
+}
+
 TEST_F_TIMEOUT(api, both_ends_learn_of_a_shutdown, F_TEST_S)
 {
 	struct fi_eq_cm_entry entry;

@@ -150,6 +150,11 @@ static void connreq_drop(struct fdat_connreq *req, int n, uint8_t *data)
 	if (req->ep)
 		req->ep->connreq = NULL;
 	connreq_end(req, n, data);
+	pthread_mutex_lock(&req->fabric->lock);
+	*req->at = req->next;
+	if (req->next)
+		req->next->at = req->at;
+	pthread_mutex_unlock(&req->fabric->lock);
 	free(req);
 }
 
@@ -182,17 +187,26 @@ void fdat_connreq_leave(struct fdat_connreq *req)
 	req->ep = NULL;
 }
 
-static struct fdat_connreq *connreq_new(struct fdat_ia *ia, DAT_CR_HANDLE cr)
+static struct fdat_connreq *connreq_new(struct fdat_pep *pep, DAT_CR_HANDLE cr)
 {
 	struct fdat_connreq *req = calloc(1, sizeof(*req));
+	struct fdat_fabric *f = pep->fabric;
 
 	if (!req)
 		return NULL;
 	req->fid.fclass = FI_CLASS_CONNREQ;
 	req->fid.ops = &connreq_fid_ops;
-	req->ia = ia;
+	req->fabric = f;
+	req->ia = pep->ia;
 	req->cr = cr;
-	fdat_ia_hold(ia);
+	fdat_ia_hold(pep->ia);
+	pthread_mutex_lock(&f->lock);
+	req->next = f->requests;
+	if (req->next)
+		req->next->at = &req->next;
+	req->at = &f->requests;
+	f->requests = req;
+	pthread_mutex_unlock(&f->lock);
 	return req;
 }
 
@@ -237,7 +251,7 @@ static struct fi_info *request_info(const struct fdat_pep *pep, const struct soc
 static struct fdat_event *request_event(struct fdat_pep *pep, const DAT_EVENT *event)
 {
 	const DAT_CR_ARRIVAL_EVENT_DATA *data = &event->event_data.cr_arrival_event_data;
-	struct fdat_connreq *req = connreq_new(pep->ia, data->cr_handle);
+	struct fdat_connreq *req = connreq_new(pep, data->cr_handle);
 	struct fi_info *info = NULL;
 	struct fdat_event *e = NULL;
 	DAT_CR_PARAM param;

@@ -28,6 +28,9 @@ static int fabric_close(struct fid *fid)
 
 	if (fdat_refs(&f->refs))
 		return -FI_EBUSY;
+	while (f->requests)
+		fdat_connreq_free(f->requests);
+	pthread_mutex_destroy(&f->lock);
 	free(f);
 	return 0;
 }
@@ -81,6 +84,7 @@ int fdat_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, vo
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -FI_ENOMEM;
+	pthread_mutex_init(&f->lock, NULL);
 	f->fabric.fid.fclass = FI_CLASS_FABRIC;
 	f->fabric.fid.context = context;
 	f->fabric.fid.ops = &fabric_fid_ops;

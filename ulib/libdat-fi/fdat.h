@@ -48,6 +48,7 @@
  *                  its rings
  *   cq->lock       EVDs, queue and reservations of the CQ; tails of the rings that it serves
  *   srx->lock      posts to the SRQ, and its list of operations
+ *   fabric->lock   list of the connection requests
  *   the IA table's lock, in ia.c
  *
  * A poster reads the tail of its ring without cq->lock, so tails are atomic.  Counts of references
@@ -128,9 +129,18 @@ struct fdat_ia {
 	char			name[DAT_NAME_MAX_LENGTH];
 };
 
+/**
+ * struct fdat_fabric - a fabric
+ * @fabric: libfabric's part
+ * @refs: number of objects in the fabric
+ * @lock: protects @requests
+ * @requests: connection requests whose handles the program may use
+ */
 struct fdat_fabric {
 	struct fid_fabric	fabric;
 	int			refs;
+	pthread_mutex_t		lock;
+	struct fdat_connreq	*requests;
 };
 
 /**
@@ -312,15 +322,22 @@ struct fdat_pep {
 /**
  * struct fdat_connreq - a connection request
  * @fid: handle in the fi_info of FI_CONNREQ
+ * @fabric: fabric of the listener
+ * @next: next request of the fabric
+ * @at: pointer to this request: @next of another one, or the head of the list
  * @ia: adapter, with a reference
  * @cr: the request, until it is accepted or rejected
  * @ep: endpoint that was opened with the request, or NULL
  *
  * The handle belongs to the program until the request is accepted: also when the endpoint is closed
- * before that, the program may reject the request.
+ * before that, the program may reject the request.  It may accept a request whose listener is
+ * closed, so the close of the fabric rejects the requests that have no answer.
  */
 struct fdat_connreq {
 	struct fid		fid;
+	struct fdat_fabric	*fabric;
+	struct fdat_connreq	*next;
+	struct fdat_connreq	**at;
 	struct fdat_ia		*ia;
 	DAT_CR_HANDLE		cr;
 	struct fdat_ep		*ep;
