@@ -737,6 +737,46 @@ TEST_F_TIMEOUT(shared, data_arrive_at_a_context, F_TEST_S)
 	EXPECT_EQ(0, check_data(&p->server, CTX(2), FI_RECV | FI_MSG | FI_REMOTE_CQ_DATA, 10, 6));
 }
 
+TEST_F_TIMEOUT(own, the_completions_of_a_context_may_be_selective, F_TEST_S)
+{
+	struct f_pair p = {
+		.opts = {
+			.rx_size = BUFFERS, .tx_size = TX, .shared = 1,
+			.cq_flags = FI_SELECTIVE_COMPLETION,
+		},
+	};
+	struct iovec iov;
+	struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1, .context = CTX(1) };
+	struct fi_cq_tagged_entry entry;
+	struct fid_ep *other;
+	void *desc;
+	int i;
+
+	ASSERT_EQ(0, f_open(&p));
+	ASSERT_EQ(0, f_connect(&p));
+	iov = (struct iovec){ p.mem, 64 };
+	desc = fi_mr_desc(p.mr);
+	msg.desc = &desc;
+	for (i = 0; i < BUFFERS; i++) {
+		ASSERT_EQ(0, f_recv(&p, p.srx, 0, 64, CTX(2)));
+		ASSERT_EQ(0, fi_recvmsg(p.srx, &msg, FI_COMPLETION));
+		ASSERT_EQ(0, f_send(&p, p.client.ep, 0, 32, CTX(2)));
+		ASSERT_EQ(0, fi_sendmsg(p.client.ep, &msg, FI_COMPLETION));
+		ASSERT_EQ(1, f_comp(p.client.cq, NULL));
+		ASSERT_EQ(1, f_comp(p.server.cq, &entry));
+		EXPECT_EQ(CTX(1), entry.op_context);
+		EXPECT_EQ(64, entry.len);
+	}
+	EXPECT_EQ(-FI_EAGAIN, fi_cq_read(p.server.cq, &entry, 1));
+	ASSERT_EQ(0, fi_endpoint(p.domain, p.info, &other, NULL));
+	ASSERT_EQ(0, fi_ep_bind(other, &p.server.eq->fid, 0));
+	ASSERT_EQ(0, fi_ep_bind(other, &p.server.cq->fid, FI_TRANSMIT | FI_RECV));
+	ASSERT_EQ(0, fi_ep_bind(other, &p.srx->fid, 0));
+	EXPECT_EQ(-FI_EINVAL, fi_enable(other));
+	EXPECT_EQ(0, fi_close(&other->fid));
+	f_close(&p);
+}
+
 /* ---- A CQ that is larger than an EVD ---- */
 
 #define MANY	4096	/* places of each queue */

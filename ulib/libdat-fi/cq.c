@@ -68,7 +68,7 @@ static void queue_pop(struct fdat_cq *cq)
  */
 static int complete(struct fdat_op *op, int status, uint64_t length, struct fdat_comp *comp)
 {
-	int wanted = op->report;
+	int wanted = op->report || (op->srx && !op->srx->selective);
 
 	memset(comp, 0, sizeof(*comp));
 	comp->entry.op_context = op->context;

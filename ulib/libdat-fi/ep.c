@@ -229,6 +229,11 @@ static int ep_enable(struct fdat_ep *ep)
 	if ((!ep->tx_cq && ep->info->caps & (FI_SEND | FI_READ | FI_WRITE)) ||
 	    (!ep->rx_cq && ep->info->caps & FI_RECV))
 		return -FI_ENOCQ;
+	if (ep->srx && ep->rx_cq) {
+		ret = fdat_srx_selective(ep->srx, ep->rx_selective);
+		if (ret)
+			return ret;
+	}
 	ret = queues_open(ep);
 	if (ret)
 		return ret;

@@ -351,7 +351,10 @@ struct fdat_connreq {
  * @srq: the SRQ
  * @size: its length
  * @iov_limit: segments of a buffer
+ * @op_flags: flags of receives that give none themselves
  * @lock: protects the fields below
+ * @selective: whether a receive has a completion only if it asks for one; constant from the
+ *	fi_enable() of the first EP on, and negative before
  * @ops: places for all operations
  * @free: those that are not in use
  */
@@ -362,7 +365,9 @@ struct fdat_srx {
 	DAT_SRQ_HANDLE		srq;
 	size_t			size;
 	size_t			iov_limit;
+	uint64_t		op_flags;
 	pthread_mutex_t		lock;
+	int			selective;
 	struct fdat_op		*ops;
 	struct fdat_op		*free;
 };
@@ -607,6 +612,17 @@ int fdat_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid
 		  void *context);
 /* Put back an operation of an SRX that has completed. */
 void fdat_srx_release(struct fdat_op *op);
+
+/**
+ * fdat_srx_selective - make known whether an EP of an SRX has FI_SELECTIVE_COMPLETION
+ * @srx: the shared receive context
+ * @selective: whether the EP has the flag
+ *
+ * An operation does not tell which EP will receive it, so all EPs have the flag, or none of them.
+ *
+ * Return: 0, or -FI_EINVAL if other EPs of the SRX differ.
+ */
+int fdat_srx_selective(struct fdat_srx *srx, int selective);
 
 /* ---- msg.c and rma.c ---- */
 

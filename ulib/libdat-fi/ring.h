@@ -17,7 +17,8 @@ struct fdat_srx;
  * @ring: ring of the operation, or NULL if @srx has it
  * @srx: shared receive context of the operation, or NULL
  * @next: next free operation of @srx; protected by srx->lock
- * @report: whether the program wants a completion of a success
+ * @report: whether the program wants a completion of a success.  A receive of @srx has a
+ *	completion also if the endpoints are not selective
  * @inject: whether the operation has no context, so that its failure is not reported, either
  */
 struct fdat_op {

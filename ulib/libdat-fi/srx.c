@@ -20,10 +20,25 @@ void fdat_srx_release(struct fdat_op *op)
 	pthread_mutex_unlock(&srx->lock);
 }
 
+int fdat_srx_selective(struct fdat_srx *srx, int selective)
+{
+	int differs;
+
+	pthread_mutex_lock(&srx->lock);
+	if (srx->selective < 0)
+		srx->selective = selective;
+	differs = srx->selective != selective;
+	pthread_mutex_unlock(&srx->lock);
+	if (!differs)
+		return 0;
+	fdat_info(EP_CTRL, "endpoints of one SRX differ in FI_SELECTIVE_COMPLETION\n");
+	return -FI_EINVAL;
+}
+
 /* ---- Receives ---- */
 
 static ssize_t recv_locked(struct fdat_srx *srx, const struct iovec *iov, void **desc,
-			   size_t count, void *context)
+			   size_t count, void *context, uint64_t op_flags)
 {
 	struct fdat_op *op = srx->free;
 	DAT_DTO_COOKIE cookie = { .as_ptr = op };
@@ -33,6 +48,7 @@ static ssize_t recv_locked(struct fdat_srx *srx, const struct iovec *iov, void *
 	if (!op)
 		return -FI_EAGAIN;
 	op->context = context;
+	op->report = !!(op_flags & FI_COMPLETION);
 	fdat_segments(seg, iov, desc, count);
 	/* The message may arrive before this returns, and the place may be put back. */
 	srx->free = op->next;
@@ -44,19 +60,26 @@ static ssize_t recv_locked(struct fdat_srx *srx, const struct iovec *iov, void *
 	return ret;
 }
 
+static ssize_t recv_iov(struct fdat_srx *srx, const struct iovec *iov, void **desc, size_t count,
+			void *context, uint64_t op_flags)
+{
+	ssize_t ret;
+
+	if (count > srx->iov_limit)
+		return -FI_EINVAL;
+	pthread_mutex_lock(&srx->lock);
+	ret = recv_locked(srx, iov, desc, count, context, op_flags);
+	pthread_mutex_unlock(&srx->lock);
+	return ret;
+}
+
 static ssize_t srx_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			 fi_addr_t from, void *context)
 {
 	struct fdat_srx *srx = to_srx(&fid->fid);
-	ssize_t ret;
 
 	(void)from;
-	if (count > srx->iov_limit)
-		return -FI_EINVAL;
-	pthread_mutex_lock(&srx->lock);
-	ret = recv_locked(srx, iov, desc, count, context);
-	pthread_mutex_unlock(&srx->lock);
-	return ret;
+	return recv_iov(srx, iov, desc, count, context, srx->op_flags);
 }
 
 static ssize_t srx_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t from,
@@ -71,7 +94,8 @@ static ssize_t srx_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 {
 	if (flags & ~(FI_COMPLETION | FI_MORE))
 		return -FI_EBADFLAGS;
-	return srx_recvv(fid, msg->msg_iov, msg->desc, msg->iov_count, msg->addr, msg->context);
+	return recv_iov(to_srx(&fid->fid), msg->msg_iov, msg->desc, msg->iov_count, msg->context,
+			flags);
 }
 
 static struct fi_ops_msg srx_msg_ops = {
@@ -143,7 +167,6 @@ static int srx_places(struct fdat_srx *srx)
 	for (i = 0; i < srx->size; i++) {
 		srx->ops[i].srx = srx;
 		srx->ops[i].flags = FI_RECV | FI_MSG;
-		srx->ops[i].report = 1;
 		srx->ops[i].next = srx->free;
 		srx->free = &srx->ops[i];
 	}
@@ -189,6 +212,8 @@ int fdat_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid
 	if (!srx)
 		return -FI_ENOMEM;
 	srx->domain = fdat_of(domain, struct fdat_domain, domain);
+	srx->selective = -1;
+	srx->op_flags = attr ? attr->op_flags : 0;
 	ret = srx_create(srx, attr);
 	if (ret) {
 		free(srx);
