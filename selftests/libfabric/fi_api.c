@@ -718,6 +718,44 @@ TEST_F_TIMEOUT(api, an_event_of_the_program_is_read_as_it_was_written, F_TEST_S)
 	EXPECT_EQ(-FI_EAGAIN, fi_eq_sread(eq, &event, &out, sizeof(out), 10, 0));
 }
 
+#define ASKERS	4
+
+/* The listener is newer than the connection, and has more requests than are read. */
+TEST_F_TIMEOUT(api, requests_do_not_hold_up_other_events, F_TEST_S)
+{
+	struct pollfd poller = { .events = POLLIN };
+	struct f_end askers[ASKERS];
+	struct fi_eq_cm_entry entry;
+	struct f_pair *p = &self->p;
+	struct sockaddr_storage addr;
+	size_t len = sizeof(addr);
+	int i, event = 0;
+
+	ASSERT_EQ(0, f_connect(p));
+	EXPECT_EQ(0, fi_close(&p->pep->fid));
+	ASSERT_EQ(0, f_listen(p));
+	ASSERT_EQ(0, fi_getname(&p->pep->fid, &addr, &len));
+	f_end_close(&p->client);
+	ASSERT_EQ(0, fi_control(&p->server.eq->fid, FI_GETWAIT, &poller.fd));
+	ASSERT_EQ(1, poll(&poller, 1, F_WAIT_MS));
+	for (i = 0; i < ASKERS; i++) {
+		askers[i] = p->client;
+		ASSERT_EQ(0, f_end_open(p, &askers[i], p->info));
+		ASSERT_EQ(0, fi_connect(askers[i].ep, &addr, NULL, 0));
+	}
+	poll(NULL, 0, F_QUIET_MS);
+	for (i = 0; i < 2; i++) {
+		event = f_event(p->server.eq, &entry, sizeof(entry), NULL);
+		if (event == FI_SHUTDOWN)
+			break;
+		ASSERT_EQ(FI_CONNREQ, event);
+		fi_freeinfo(entry.info);
+	}
+	EXPECT_EQ(FI_SHUTDOWN, event);
+	for (i = 0; i < ASKERS; i++)
+		f_end_close(&askers[i]);
+}
+
 /* ---- Life of objects ---- */
 
 TEST_F_TIMEOUT(api, objects_in_use_are_not_closed, F_TEST_S)

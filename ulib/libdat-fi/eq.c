@@ -95,13 +95,32 @@ static int source_next(struct fdat_eq *eq, struct fdat_source *s)
 	return 0;
 }
 
-/* Move an event to the queue if the queue is empty. */
+/* Move a source behind the others. */
+static void source_last(struct fdat_source **at)
+{
+	struct fdat_source *s = *at;
+
+	*at = s->next;
+	while (*at)
+		at = &(*at)->next;
+	s->next = NULL;
+	*at = s;
+}
+
+/*
+ * Move an event to the queue if the queue is empty.  The sources take turns, so that many requests
+ * at a listener do not hold up the events of connections.
+ */
 static void pull(struct fdat_eq *eq)
 {
-	struct fdat_source *s;
+	struct fdat_source **at;
 
-	for (s = eq->sources; s && !eq->first; s = s->next)
-		source_next(eq, s);
+	for (at = &eq->sources; *at && !eq->first; at = &(*at)->next) {
+		if (source_next(eq, *at)) {
+			source_last(at);
+			return;
+		}
+	}
 }
 
 static int source_new(struct fdat_eq *eq, struct fdat_ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
