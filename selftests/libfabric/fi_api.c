@@ -269,6 +269,29 @@ TEST_F_TIMEOUT(api, a_listener_without_a_name_gets_an_address_of_each_family, F_
 	fi_freeinfo(info);
 }
 
+/* Without a node the destination is this host, in the family of the source. */
+TEST_F_TIMEOUT(api, a_destination_has_the_family_of_the_source, F_TEST_S)
+{
+	struct f_pair v6 = { .opts.format = FI_SOCKADDR_IN6 };
+	struct fi_info *h, *info;
+
+	ASSERT_EQ(0, f_info(&v6));
+	h = f_hints();
+	h->src_addrlen = v6.info->src_addrlen;
+	h->src_addr = malloc(h->src_addrlen);
+	memcpy(h->src_addr, v6.info->src_addr, h->src_addrlen);
+	fi_freeinfo(v6.info);
+	if (!strcmp(self->p.info->fabric_attr->name, "dat-local")) {
+		ASSERT_EQ(0, ask(h, NULL, "4901", 0, &info));
+		EXPECT_EQ(FI_SOCKADDR_IN6, info->addr_format);
+		EXPECT_EQ(4901, port_of(info->dest_addr));
+		fi_freeinfo(info);
+		return;
+	}
+	fi_freeinfo(h);
+	SKIP(return, "a device does not reach the addresses of loopback");
+}
+
 TEST_F_TIMEOUT(api, the_address_of_the_adapter_is_a_source_and_others_are_not, F_TEST_S)
 {
 	const struct sockaddr_in *in = self->p.info->src_addr;
@@ -353,6 +376,73 @@ TEST_F(api, each_address_of_the_interface_is_a_source)
 		EXPECT_EQ(0, f_connect(p));
 	}
 	EXPECT_EQ(0, second_address("del", &in));
+}
+
+/* libfabric reads the level of its log once, so this comes before its first call. */
+FIXTURE(log) {
+	char text[65536];	/* log of the last call */
+};
+
+FIXTURE_SETUP(log)
+{
+	setenv("FI_LOG_LEVEL", "info", 1);
+	setenv("FI_LOG_PROV", "dat", 1);
+}
+
+FIXTURE_TEARDOWN(log)
+{
+}
+
+/* As ask(); stores the log of the call. */
+static int ask_logged(struct fi_info *hints, const char *node, char *text, size_t size)
+{
+	int old = dup(STDERR_FILENO), ret;
+	FILE *file = tmpfile();
+	struct fi_info *info;
+	size_t n;
+
+	dup2(fileno(file), STDERR_FILENO);
+	ret = ask(hints, node, NULL, node ? FI_NUMERICHOST : 0, &info);
+	dup2(old, STDERR_FILENO);
+	close(old);
+	fi_freeinfo(info);
+	rewind(file);
+	n = fread(text, 1, size - 1, file);
+	text[n] = 0;
+	fclose(file);
+	return ret;
+}
+
+#define MISSES(change, reason) do {							\
+	struct fi_info *h = f_hints();							\
+											\
+	change;										\
+	EXPECT_EQ(-FI_ENODATA, ask_logged(h, NULL, self->text, sizeof(self->text)));	\
+	EXPECT_NE(NULL, strstr(self->text, reason));					\
+} while (0)
+
+TEST_F_TIMEOUT(log, tells_why_hints_cannot_be_met, F_TEST_S)
+{
+	EXPECT_EQ(0, ask_logged(f_hints(), NULL, self->text, sizeof(self->text)));
+	MISSES(h->caps |= FI_TAGGED, ": caps asks for");
+	MISSES(h->ep_attr->type = FI_EP_DGRAM, "ep_attr->type asks for");
+	MISSES(h->ep_attr->tx_ctx_cnt = 2, "ep_attr->tx_ctx_cnt asks for 2, but the limit is 1");
+	MISSES(h->domain_attr->mr_mode = FI_MR_LOCAL, "domain_attr->mr_mode is");
+	MISSES(h->domain_attr->mr_key_size = 2, "mr_key_size is 2, but a key has 4 bytes");
+	MISSES(h->mode = 0; h->domain_attr->cq_data_size = 4, "domain_attr->cq_data_size");
+	MISSES(h->tx_attr->op_flags = FI_DELIVERY_COMPLETE, "tx_attr->op_flags asks for");
+	MISSES(h->rx_attr->size = 1 << 30, "rx_attr->size asks for 1073741824");
+	MISSES(h->addr_format = FI_SOCKADDR_IB, "addr_format asks for");
+	MISSES(h->fabric_attr->name = strdup("ethernet"), "fabric_attr->name asks for ethernet");
+	MISSES(free(h->domain_attr->name); h->domain_attr->name = strdup("nothing0"),
+	       "domain_attr->name asks for nothing0");
+}
+
+TEST_F_TIMEOUT(log, does_not_complain_of_an_address_of_ipv6, F_TEST_S)
+{
+	/* No adapter within the host has it. */
+	ask_logged(f_hints(), "2001:db8::1", self->text, sizeof(self->text));
+	EXPECT_EQ(NULL, strstr(self->text, "cannot resolve"));
 }
 
 /* ---- Connections ---- */

@@ -79,10 +79,25 @@ int fdat_addr_copy(union fdat_addr *a, const void *from, size_t len)
 	return 0;
 }
 
+/*
+ * Returns the first IPv4 address, which every adapter can reach.  IPv6 is for names that have no
+ * other address.
+ */
+static const struct addrinfo *preferred(const struct addrinfo *list)
+{
+	const struct addrinfo *i;
+
+	for (i = list; i; i = i->ai_next)
+		if (i->ai_family == AF_INET)
+			return i;
+	return list;
+}
+
 int fdat_addr_resolve(const char *node, const char *service, uint64_t flags, int family,
 		      union fdat_addr *a)
 {
 	struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM }, *list;
+	const struct addrinfo *found;
 	int ret;
 
 	if (flags & FI_SOURCE)
@@ -95,7 +110,8 @@ int fdat_addr_resolve(const char *node, const char *service, uint64_t flags, int
 			  service ? service : "none", gai_strerror(ret));
 		return -FI_ENODATA;
 	}
-	ret = fdat_addr_copy(a, list->ai_addr, list->ai_addrlen);
+	found = preferred(list);
+	ret = fdat_addr_copy(a, found->ai_addr, found->ai_addrlen);
 	freeaddrinfo(list);
 	return ret ? -FI_ENODATA : 0;
 }

@@ -44,7 +44,7 @@ int fdat_addr_copy(union fdat_addr *a, const void *from, size_t len);
  * @node: host, or NULL
  * @service: service, or NULL
  * @flags: FI_SOURCE if the address is to listen at, and FI_NUMERICHOST
- * @family: family of the address, or AF_UNSPEC
+ * @family: family of the address; AF_UNSPEC prefers IPv4
  * @a: out
  *
  * Return: 0 or -FI_ENODATA.

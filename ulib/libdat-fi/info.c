@@ -253,6 +253,7 @@ static int query_addresses(struct query *q, const char *node, const char *servic
 	int family = hint_family(hints);
 	int named = node || service;
 	union fdat_addr *to = flags & FI_SOURCE ? &q->src : &q->dest;
+	union fdat_addr *other = flags & FI_SOURCE ? &q->dest : &q->src;
 
 	/* The name of a host replaces the address in the hints, which may be anything then. */
 	if (hints && hints->src_addr && !(named && to == &q->src) &&
@@ -263,9 +264,9 @@ static int query_addresses(struct query *q, const char *node, const char *servic
 		return bad_address("dest_addr");
 	if (!named)
 		return 0;
-	/* Every adapter has an IPv4 address; those of IPv6 are for names that have no other. */
-	if (family == AF_UNSPEC && node && !fdat_addr_resolve(node, service, flags, AF_INET, to))
-		return 0;
+	/* Both ends of a connection have one family. */
+	if (family == AF_UNSPEC && other->sa.sa_family && !fdat_addr_is_any(other))
+		family = other->sa.sa_family;
 	return fdat_addr_resolve(node, service, flags, family, to);
 }
 
