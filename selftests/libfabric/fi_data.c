@@ -303,6 +303,47 @@ TEST_F_TIMEOUT(data, outstanding_operations_cannot_be_canceled, F_TEST_S)
 	EXPECT_EQ(-FI_ENOENT, fi_cancel(&self->server->ep->fid, CTX(1)));
 }
 
+TEST_F_TIMEOUT(data, an_error_without_data_has_no_address_of_data, F_TEST_S)
+{
+	char own[8];
+	struct fi_cq_err_entry err = { .err_data = own, .err_data_size = sizeof(own) };
+	struct fid_cq *cq = self->server->cq;
+	struct f_pair *p = &self->p;
+
+	ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 64, NULL));
+	ASSERT_EQ(0, f_recv(p, self->server->ep, 0, 64, NULL));
+	f_end_close(self->server);
+	ASSERT_EQ(1, fi_cq_readerr(cq, &err, 0));
+	/* The buffer is the program's. */
+	EXPECT_EQ((void *)own, err.err_data);
+	EXPECT_EQ(0, err.err_data_size);
+	ASSERT_EQ(1, fi_cq_readerr(cq, &err, 0));
+	EXPECT_EQ(NULL, err.err_data);
+}
+
+#define MR_BASIC	(1 << 0)	/* FI_MR_BASIC, a name that libfabric 2 warns of */
+
+TEST_F_TIMEOUT(own, a_program_of_version_1_4_is_served, F_TEST_S)
+{
+	struct f_pair p = { .opts = { .version = FI_VERSION(1, 4), .mr_mode = MR_BASIC } };
+	struct fi_cq_err_entry err = { .err_data = &p, .err_data_size = 1 };
+
+	ASSERT_EQ(0, f_open(&p));
+	EXPECT_EQ(MR_BASIC, p.info->domain_attr->mr_mode);
+	ASSERT_EQ(0, f_connect(&p));
+	strcpy(p.mem, "written");
+	ASSERT_EQ(0, fi_write(p.client.ep, p.mem, 8, fi_mr_desc(p.mr), 0,
+			      (uintptr_t)p.mem + 4096, fi_mr_key(p.mr), NULL));
+	EXPECT_EQ(1, f_comp(p.client.cq, NULL));
+	EXPECT_EQ(0, strcmp(p.mem + 4096, "written"));
+	ASSERT_EQ(0, f_recv(&p, p.server.ep, 0, 64, NULL));
+	f_end_close(&p.server);
+	/* It takes what is there for the address of data. */
+	ASSERT_EQ(1, fi_cq_readerr(p.server.cq, &err, 0));
+	EXPECT_EQ(NULL, err.err_data);
+	f_close(&p);
+}
+
 /* ---- RMA ---- */
 
 TEST_F_TIMEOUT(data, writes_and_reads_of_the_peers_memory, F_TEST_S)

@@ -65,7 +65,9 @@ int f_info(struct f_pair *p)
 		hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
 	if (p->opts.no_data)
 		hints->mode &= ~FI_RX_CQ_DATA;
-	ret = fi_getinfo(VERSION, NULL, NULL, 0, hints, &p->info);
+	if (p->opts.mr_mode)
+		hints->domain_attr->mr_mode = p->opts.mr_mode;
+	ret = fi_getinfo(p->opts.version ? p->opts.version : VERSION, NULL, NULL, 0, hints, &p->info);
 	fi_freeinfo(hints);
 	return ret;
 }
@@ -76,6 +78,7 @@ int f_end_queues(struct f_pair *p, struct f_end *end)
 	struct fi_cq_attr cq = {
 		.size = p->opts.cq_size, .format = FI_CQ_FORMAT_TAGGED,
 		.wait_obj = p->opts.wait ? p->opts.wait : FI_WAIT_FD,
+		.wait_cond = p->opts.cond,
 	};
 	int ret = fi_eq_open(p->fabric, &eq, &end->eq, NULL);
 

@@ -31,7 +31,7 @@ struct f_end {
 	struct fid_ep	*ep;
 };
 
-/* What f_open() takes from here; 0 stands for the default. */
+/* Options of f_open(); 0 stands for the default. */
 struct f_opts {
 	uint64_t	cq_flags;	/* for fi_ep_bind() besides the direction */
 	size_t		tx_size;
@@ -41,6 +41,9 @@ struct f_opts {
 	int		shared;		/* the server receives from @srx */
 	int		no_data;	/* the program knows no remote CQ data */
 	uint32_t	format;		/* of addresses */
+	uint32_t	version;	/* of the API */
+	int		mr_mode;	/* modes of the program for memory regions */
+	enum fi_cq_wait_cond cond;	/* of the CQs */
 };
 
 struct f_pair {

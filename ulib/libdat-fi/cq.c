@@ -243,6 +243,7 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
 {
 	struct fdat_cq *cq = fdat_of(fid, struct fdat_cq, cq);
+	uint32_t version = cq->domain->fabric->fabric.api_version;
 	const struct fdat_comp *comp;
 	ssize_t ret = -FI_EAGAIN;
 
@@ -259,7 +260,9 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 		buf->olen = 0;
 		buf->err = comp->err;
 		buf->prov_errno = comp->prov_errno;
-		/* The status is all that is known. */
+		/* The status is all that is known.  Such programs use the address that they get. */
+		if (!buf->err_data_size || FI_VERSION_LT(version, FI_VERSION(1, 5)))
+			buf->err_data = NULL;
 		buf->err_data_size = 0;
 		if (!(flags & FI_PEEK))
 			queue_pop(cq);
