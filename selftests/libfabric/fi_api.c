@@ -3,6 +3,7 @@
 /* The provider for libfabric: objects, tables, attributes, connections and errors. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -696,6 +697,46 @@ TEST_F_TIMEOUT(api, a_request_can_be_accepted_after_its_listener_was_closed, F_T
 	EXPECT_EQ(FI_CONNECTED, f_event(p->client.eq, &entry, sizeof(entry), NULL));
 }
 
+#define BACKLOG	4
+
+TEST_F_TIMEOUT(api, a_full_backlog_refuses_requests, F_TEST_S)
+{
+	struct f_end askers[2 * BACKLOG];
+	struct fi_eq_cm_entry entry;
+	struct fi_eq_err_entry err;
+	struct f_pair *p = &self->p;
+	struct sockaddr_storage addr;
+	size_t len = sizeof(addr);
+	int backlog = BACKLOG, i;
+	uint32_t event;
+
+	ASSERT_EQ(0, fi_passive_ep(p->fabric, p->info, &p->pep, NULL));
+	ASSERT_EQ(0, fi_control(&p->pep->fid, FI_BACKLOG, &backlog));
+	ASSERT_EQ(0, fi_pep_bind(p->pep, &p->server.eq->fid, 0));
+	ASSERT_EQ(0, fi_listen(p->pep));
+	EXPECT_EQ(-FI_EOPBADSTATE, fi_control(&p->pep->fid, FI_BACKLOG, &backlog));
+	ASSERT_EQ(0, fi_getname(&p->pep->fid, &addr, &len));
+	for (i = 0; i < 2 * BACKLOG; i++) {
+		askers[i] = p->client;
+		ASSERT_EQ(0, f_end_open(p, &askers[i], p->info));
+		ASSERT_EQ(0, fi_connect(askers[i].ep, &addr, NULL, 0));
+	}
+	for (i = 0; i < BACKLOG; i++) {
+		ASSERT_EQ(-FI_EAVAIL, f_event(p->client.eq, &entry, sizeof(entry), NULL));
+		err.err_data_size = 0;
+		ASSERT_EQ(sizeof(err), fi_eq_readerr(p->client.eq, &err, 0));
+		EXPECT_EQ(FI_ECONNREFUSED, err.err);
+	}
+	for (i = 0; i < BACKLOG; i++) {
+		ASSERT_EQ(FI_CONNREQ, f_event(p->server.eq, &entry, sizeof(entry), NULL));
+		EXPECT_EQ(0, fi_reject(p->pep, entry.info->handle, NULL, 0));
+		fi_freeinfo(entry.info);
+	}
+	EXPECT_EQ(-FI_EAGAIN, fi_eq_read(p->server.eq, &event, &entry, sizeof(entry), 0));
+	for (i = 0; i < 2 * BACKLOG; i++)
+		f_end_close(&askers[i]);
+}
+
 TEST_F_TIMEOUT(api, both_ends_learn_of_a_shutdown, F_TEST_S)
 {
 	struct fi_eq_cm_entry entry;
@@ -900,6 +941,56 @@ static int connects_anew(void)
 	if (!ret)
 		f_close(&p);
 	return ret;
+}
+
+FIXTURE(own) {
+};
+
+FIXTURE_SETUP(own)
+{
+}
+
+FIXTURE_TEARDOWN(own)
+{
+}
+
+static int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* A request without an answer is what a program may forget. */
+static int forgets_a_request(void)
+{
+	struct f_pair p = { .info = NULL };
+	int ret = f_open(&p);
+
+	if (!ret)
+		ret = ask_in_vain(&p, &p);
+	if (!ret)
+		f_close(&p);
+	return ret;
+}
+
+TEST_F_TIMEOUT(own, closed_objects_leave_no_descriptors, F_TEST_S)
+{
+	int before = 0, i;
+
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, connects_anew());
+		ASSERT_EQ(0, forgets_a_request());
+		/* libfabric and the C library keep some from the first time on. */
+		if (!i)
+			before = descriptors();
+	}
+	EXPECT_EQ(before, descriptors());
 }
 
 TEST_F_TIMEOUT(api, a_child_opens_a_fabric_of_its_own, F_TEST_S)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fi_test.h"
@@ -53,6 +54,7 @@ struct fi_info *f_hints(void)
 
 int f_info(struct f_pair *p)
 {
+	uint32_t version = p->opts.version ? p->opts.version : VERSION;
 	struct fi_info *hints = f_hints();
 	int ret;
 
@@ -67,7 +69,7 @@ int f_info(struct f_pair *p)
 		hints->mode &= ~FI_RX_CQ_DATA;
 	if (p->opts.mr_mode)
 		hints->domain_attr->mr_mode = p->opts.mr_mode;
-	ret = fi_getinfo(p->opts.version ? p->opts.version : VERSION, NULL, NULL, 0, hints, &p->info);
+	ret = fi_getinfo(version, NULL, NULL, 0, hints, &p->info);
 	fi_freeinfo(hints);
 	return ret;
 }
@@ -133,8 +135,7 @@ int f_open(struct f_pair *p)
 	return ret ? ret : f_end_queues(p, &p->server);
 }
 
-/* Accept the request that is the next event of the server. */
-static int accept_one(struct f_pair *p)
+int f_accept(struct f_pair *p)
 {
 	struct fi_eq_cm_entry entry;
 	int ret;
@@ -160,7 +161,7 @@ int f_connect(struct f_pair *p)
 	if (!ret)
 		ret = fi_connect(p->client.ep, &addr, NULL, 0);
 	if (!ret)
-		ret = accept_one(p);
+		ret = f_accept(p);
 	if (ret)
 		return ret;
 	if (f_event(p->client.eq, &entry, sizeof(entry), NULL) != FI_CONNECTED ||
@@ -225,6 +226,14 @@ int f_comp_error(struct fid_cq *cq, struct fi_cq_err_entry *entry)
 	if (f_comp(cq, NULL) != -FI_EAVAIL || fi_cq_readerr(cq, entry, 0) != 1)
 		return 0;
 	return entry->err;
+}
+
+int64_t f_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
 }
 
 ssize_t f_send(struct f_pair *p, struct fid_ep *ep, size_t offset, size_t len, void *context)

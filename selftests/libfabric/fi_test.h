@@ -68,6 +68,8 @@ int f_open(struct f_pair *p);
 int f_end_open(struct f_pair *p, struct f_end *end, struct fi_info *info);
 int f_end_queues(struct f_pair *p, struct f_end *end);
 int f_listen(struct f_pair *p);
+/* Accept the request that is the next event of the server. */
+int f_accept(struct f_pair *p);
 int f_connect(struct f_pair *p);
 void f_end_close(struct f_end *end);
 void f_close(struct f_pair *p);
@@ -78,6 +80,9 @@ int f_event(struct fid_eq *eq, struct fi_eq_cm_entry *entry, size_t len, ssize_t
 ssize_t f_comp(struct fid_cq *cq, struct fi_cq_tagged_entry *entry);
 /* Returns the error of the next completion, which must be one, or 0. */
 int f_comp_error(struct fid_cq *cq, struct fi_cq_err_entry *entry);
+
+/* Returns the time in milliseconds, of a clock that only runs forward. */
+int64_t f_now_ms(void);
 
 /* Post with the memory of the pair, at @offset. */
 ssize_t f_send(struct f_pair *p, struct fid_ep *ep, size_t offset, size_t len, void *context);
