@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(api, hints_that_cannot_be_met_find_nothing, F_TEST_S)
 }
 
 /* An order is offered together with the size up to which it holds. */
-TEST_F(api, the_orders_of_writes_hold_for_data_of_any_size)
+TEST_F_TIMEOUT(api, the_orders_of_writes_hold_for_data_of_any_size, F_TEST_S)
 {
 	const struct fi_ep_attr *ep = self->p.info->ep_attr;
 	size_t size = ep->protocol == FI_PROTO_IWARP ? 0 : ep->max_msg_size;
@@ -324,7 +324,7 @@ static struct fi_info *hints_nowhere(int source)
 	return h;
 }
 
-TEST_F(api, a_node_replaces_the_address_in_the_hints)
+TEST_F_TIMEOUT(api, a_node_replaces_the_address_in_the_hints, F_TEST_S)
 {
 	const struct sockaddr_in *in = self->p.info->src_addr;
 	struct fi_info *info;
@@ -359,7 +359,7 @@ static int second_address(const char *action, const struct sockaddr_in *in)
 	return system(command);
 }
 
-TEST_F(api, each_address_of_the_interface_is_a_source)
+TEST_F_TIMEOUT(api, each_address_of_the_interface_is_a_source, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	struct sockaddr_in in = *(struct sockaddr_in *)p->info->src_addr;

@@ -338,7 +338,7 @@ static int cq_wait(struct fdat_cq *cq, uint64_t seen, int ms)
 	/* The descriptor may be readable for waiters that were there before. */
 	if (p[1].revents && is_signalled(cq, seen))
 		return -FI_EAGAIN;
-	/* Also if the descriptor is readable and there is no event: the adapter is gone. */
+	/* Other threads may read each event first, until the time is over. */
 	return ret && ms ? 0 : -FI_EAGAIN;
 }
 
