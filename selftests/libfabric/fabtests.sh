@@ -6,7 +6,8 @@
 # for each group of tests, as GROUP.sh.
 bin=$(cd "$(dirname "$0")" && pwd)
 libs=$bin/../../ulib
-export LD_LIBRARY_PATH=$libs FI_PROVIDER_PATH=$libs
+# A program that may load all providers of the system needs seconds for that.
+export LD_LIBRARY_PATH=$libs FI_PROVIDER_PATH=$libs FI_PROVIDER=dat,ofi_rxm
 # shellcheck source=selftests/common/host.sh
 . "$bin/../host.sh"
 # shellcheck source=selftests/common/wait.sh
@@ -14,7 +15,7 @@ export LD_LIBRARY_PATH=$libs FI_PROVIDER_PATH=$libs
 group=$(basename "$0" .sh)
 port=19100
 oob=19099	# TCP port of programs that exchange addresses or synchronize by themselves
-limit=100	# seconds for a program; only one that hangs reaches it
+limit=250	# seconds for a program; only one that hangs reaches it
 
 # GROUP PROGRAM ARGUMENTS.  Without -S, some programs use gigabytes.  A program that this version of
 # libfabric does not have is left out.  In the groups rdm and rma, ofi_rxm is on top of dat.
@@ -81,7 +82,7 @@ listens() {
 	printf -v hex '%04X' $oob
 	for ((i = 0; i < 200; i++)); do
 		kill -0 "$server" 2>/dev/null || return 1
-		read -r pid _ <"/proc/$server/task/$server/children"
+		pid=$(pgrep -P "$server")
 		! grep -qs '^psp:' "/proc/${pid:-0}"/fdinfo/* || return 0
 		! grep -qE "^ *[0-9]+: [0-9A-F]+:$hex [0-9A-F:]+ 0A " /proc/net/tcp{,6} || return 0
 		pause 0.1
@@ -91,17 +92,17 @@ listens() {
 
 # Run a program that needs no peer.
 one() { # PROGRAM ARG...
-	timeout "$limit" "$bin/$1" -p "$provider" -d "$adapter" "${@:2}" >"$tmp/client" 2>&1
+	timeout -k 5 "$limit" "$bin/$1" -p "$provider" -d "$adapter" "${@:2}" >"$tmp/client" 2>&1
 }
 
 # Run a server and its client.
 two() { # PROGRAM ARG...
 	local rc=0 common=(-p "$provider" -d "$adapter" "${@:2}")
 	port=$((port + 1))
-	timeout "$limit" "$bin/$1" "${common[@]}" -B $port >"$tmp/server" 2>&1 &
+	timeout -k 5 "$limit" "$bin/$1" "${common[@]}" -B $port >"$tmp/server" 2>&1 &
 	server=$!
 	if listens; then
-		timeout "$limit" "$bin/$1" "${common[@]}" -P $port "$host" >"$tmp/client" 2>&1 || rc=$?
+		timeout -k 5 "$limit" "$bin/$1" "${common[@]}" -P $port "$host" >"$tmp/client" 2>&1 || rc=$?
 	else
 		rc=1
 	fi

@@ -6,16 +6,17 @@
 # endpoints and with RDM endpoints of ofi_rxm.  DAT_FI_RUNS: connections that the last test makes.
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$here/../ulib
-export LD_LIBRARY_PATH=$bin FI_PROVIDER_PATH=$bin
+# A program that may load all providers of the system needs seconds for that.
+export LD_LIBRARY_PATH=$bin FI_PROVIDER_PATH=$bin FI_PROVIDER=dat,ofi_rxm
 # shellcheck source=selftests/common/host.sh
 . "$here/host.sh"
 # shellcheck source=selftests/common/wait.sh
 . "$here/wait.sh"
 # shellcheck source=selftests/common/trace.sh
 . "$here/trace.sh"
-runs=${DAT_FI_RUNS:-5}
+runs=${DAT_FI_RUNS:-3}
 port=18900
-limit=120	# seconds for a program; only one that hangs reaches it
+limit=250	# seconds for a program; only one that hangs reaches it
 sizes=all
 # With all sizes, a debug kernel takes longer.
 [ ! -e /sys/kernel/debug/kmemleak ] || sizes="64 1048576"
@@ -29,8 +30,13 @@ tmp=$(mktemp -d) || exit 1
 n=0
 server=
 
+stop_server() {
+	[ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
+	server=
+}
+
 cleanup() {
-	[ -z "$server" ] || kill "$server" 2>/dev/null
+	stop_server
 	rm -rf "$tmp"
 }
 trap cleanup EXIT
@@ -39,6 +45,7 @@ trap cleanup EXIT
 result() {
 	local rc=$? status=ok f
 	n=$((n + 1))
+	stop_server
 	if [ $rc != 0 ]; then
 		status="not ok"
 		trace_show
@@ -55,7 +62,7 @@ result() {
 # Start a server of fi_pingpong with the arguments; they must suit the client, too.
 serve() {
 	port=$((port + 1))
-	timeout "$limit" fi_pingpong -d "$adapter" -B $port "$@" >"$tmp/server" 2>&1 &
+	timeout -k 5 "$limit" fi_pingpong -d "$adapter" -B $port "$@" >"$tmp/server" 2>&1 &
 	server=$!
 	listens
 }
@@ -83,7 +90,7 @@ served() {
 }
 
 ask() { # ARG...
-	timeout "$limit" fi_pingpong -d "$adapter" -P $port "$@" "$host" >>"$tmp/client" 2>&1
+	timeout -k 5 "$limit" fi_pingpong -d "$adapter" -P $port "$@" "$host" >>"$tmp/client" 2>&1
 }
 
 pingpong() { # ARG...
@@ -142,14 +149,14 @@ rdm_all_sizes() { all_sizes -p 'dat;ofi_rxm' -e rdm -m "$1"; } # MODE
 # Print the counters of the endpoints of a process.
 endpoints() { grep -h '^ep:' /proc/"$1"/fdinfo/* 2>/dev/null; }
 
-# Look at the server while it runs.  The child of timeout is the program, which this ends.
+# Look at the server, which is the child of timeout, while it runs.  Then end both.
 fdinfo_counts() {
 	local - client pid i rc found=
 	set +x
 	serve -p dat -e msg -I 1000000000 -S 64 || return 1
 	ask -p dat -e msg -I 1000000000 -S 64 &
 	client=$!
-	read -r pid _ </proc/$server/task/$server/children
+	pid=$(pgrep -P "$server")
 	for ((i = 0; i < 400 && !found; i++)); do
 		endpoints "$pid" >"$tmp/fdinfo"
 		! has "$tmp/fdinfo" 'state=CONNECTED .* requests=[0-9]{3,} ' || found=1
