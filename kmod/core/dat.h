@@ -60,6 +60,7 @@
  *
  *   psp_lock              spinlock; hash table of listeners
  *   share_lock            mutex; names of shared memory
+ *   watches->lock         spinlock; watched LMRs; also taken under locks of an mm
  *   poller->lock          mutex; thread of a poller
  *   pool->lock            mutex, also taken under mmap_lock; memory that the process can map; not
  *                         held while a chunk is allocated or mapped
@@ -90,6 +91,7 @@
 
 #include "core/abi.h"
 #include "core/mem/pool.h"
+#include "core/mem/watch.h"
 #include "core/xport.h"
 #include "lib/region.h"
 
@@ -187,6 +189,7 @@ struct dat_ia {
 	struct ida		lmr_ids;	/* LMR indices: the low bits of an lmr_context */
 	struct dat_lmr_table __rcu *lmrs;	/* LMRs by index; NULL before the first LMR */
 	atomic_t		lmr_gen;	/* generation of the newest lmr_context */
+	struct dat_watches	watches;	/* LMRs with DAT_LMR_WATCHED */
 	struct dat_lmr		*reserved;	/* LMR that covers all memory, or NULL */
 	/* Async EVD, with a reference, or NULL; set once, cleared by dat_ia_close(). */
 	struct dat_evd		*async_evd;

@@ -102,6 +102,7 @@ struct dat_ia *dat_ia_open(const char *name, struct net *net, const struct dat_f
 	INIT_LIST_HEAD(&ia->node);
 	xa_init_flags(&ia->objs, XA_FLAGS_ALLOC1);
 	dat_lmr_init_ia(ia);
+	dat_watches_init(&ia->watches);
 	ia->face = face;
 	ia->user_data = user_data;
 	get_net(net);
@@ -138,6 +139,7 @@ static void ia_release(struct kref *ref)
 	struct dat_ia *ia = container_of(ref, struct dat_ia, ref);
 
 	xa_destroy(&ia->objs);
+	dat_watches_exit(&ia->watches);
 	dat_pool_exit(&ia->submit_pool);
 	dat_pool_exit(&ia->status_pool);
 	dat_lmr_release_ia(ia);

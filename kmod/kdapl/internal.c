@@ -93,7 +93,8 @@ EXPORT_SYMBOL_DAT_INTERNAL(kdat_evd_set_gate);
 static int internal_lmr_make(struct dat_pz *pz, u64 addr, u64 length, u32 priv,
 			     DAT_LMR_HANDLE *handle, u32 *rkey)
 {
-	struct dat_lmr *lmr = dat_lmr_create(pz, addr, length, priv, NULL);
+	const struct dat_lmr_user user = {};
+	struct dat_lmr *lmr = dat_lmr_create(pz, addr, length, priv, &user);
 
 	if (IS_ERR(lmr))
 		return PTR_ERR(lmr);

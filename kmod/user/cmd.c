@@ -22,6 +22,7 @@
 #include "core/event/evd.h"
 #include "core/mem/lmr.h"
 #include "core/mem/rmr.h"
+#include "core/mem/watch.h"
 #include "core/xport.h"
 #include "lib/device.h"
 #include "user/file.h"
@@ -276,7 +277,7 @@ static int lmr_check(const struct dat_lmr_create *arg)
 {
 	if (arg->priv & ~(DAT_PRIV_ALL | DAT_PRIV_RELAXED))
 		return -EOPNOTSUPP;
-	if (arg->flags & ~DAT_LMR_SHARED || arg->rsvd)
+	if (arg->flags & ~DAT_LMR_FLAGS_ALL || arg->rsvd)
 		return -EOPNOTSUPP;
 	if (!arg->length || arg->addr + arg->length < arg->addr)
 		return -EINVAL;
@@ -309,14 +310,17 @@ static int lmr_make(struct dat_ucmd *ucmd, struct dat_pz *pz)
 {
 	const u32 remote = DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE;
 	struct dat_lmr_create *arg = ucmd->arg;
+	struct dat_lmr_user user = {
+		.cookie = arg->flags & DAT_LMR_SHARED ? arg->cookie : NULL,
+		.watched = arg->flags & DAT_LMR_WATCHED,
+	};
 	struct dat_lmr *lmr;
 	int ret;
 
 	ret = dat_ia_pin_begin(ucmd->bound, arg->addr, arg->length, arg->priv);
 	if (ret)
 		return ret;
-	lmr = dat_lmr_create(pz, arg->addr, arg->length, arg->priv,
-			     arg->flags & DAT_LMR_SHARED ? arg->cookie : NULL);
+	lmr = dat_lmr_create(pz, arg->addr, arg->length, arg->priv, &user);
 	if (IS_ERR(lmr)) {
 		ret = PTR_ERR(lmr);
 	} else {
@@ -348,6 +352,24 @@ int dat_cmd_lmr_create(struct dat_ucmd *ucmd)
 	ret = lmr_make(ucmd, pz);
 	dat_obj_put(&pz->obj);
 	return ret;
+}
+
+int dat_cmd_lmr_stale(struct dat_ucmd *ucmd)
+{
+	struct dat_ia *ia = dat_ucmd_ia(ucmd);
+	struct dat_lmr_stale *arg = ucmd->arg;
+	int ret;
+
+	mutex_lock(&ia->resize_lock);
+	ret = dat_watches_map(ia);
+	if (!ret)
+		arg->word = dat_mmap_span(ia, &ia->watches.slice);
+	mutex_unlock(&ia->resize_lock);
+	if (ret)
+		return ret;
+	memset(arg->ids, 0, sizeof(arg->ids));
+	arg->count = dat_watches_take(&ia->watches, arg->ids, ARRAY_SIZE(arg->ids));
+	return 0;
 }
 
 int dat_cmd_rmr_create(struct dat_ucmd *ucmd)

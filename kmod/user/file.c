@@ -9,6 +9,7 @@
 #include "core/ep/ep.h"
 #include "core/ep/queue.h"
 #include "core/ep/srq.h"
+#include "core/mem/watch.h"
 #include "core/trace.h"
 #include "user/file.h"
 
@@ -66,8 +67,21 @@ static void file_mm_released(struct mmu_notifier *mn, struct mm_struct *mm)
 	queue_work(file_begin_wq, &file->begin_work);
 }
 
+static int file_mm_changes(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	dat_watches_begin_change(container_of(mn, struct dat_file, mn)->watches, range);
+	return 0;
+}
+
+static void file_mm_changed(struct mmu_notifier *mn, const struct mmu_notifier_range *range)
+{
+	dat_watches_end_change(container_of(mn, struct dat_file, mn)->watches);
+}
+
 static const struct mmu_notifier_ops file_mn_ops = {
-	.release	= file_mm_released,
+	.release		= file_mm_released,
+	.invalidate_range_start	= file_mm_changes,
+	.invalidate_range_end	= file_mm_changed,
 };
 
 static void file_open(struct dat_devfile *devfile)
@@ -130,6 +144,7 @@ int dat_file_bind(struct dat_file *file, struct dat_ia *ia, struct dat_region *d
 	mutex_lock(&file->lock);
 	if (file->ia)
 		goto out;
+	file->watches = &ia->watches;
 	ret = mmu_notifier_register(&file->mn, file->base.mm);
 	/* -EINTR means a pending signal.  The signal may have no handler, so restart the call. */
 	if (ret == -EINTR)

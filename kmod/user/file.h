@@ -23,7 +23,8 @@
 /**
  * struct dat_file - open file of /dev/dat
  * @base: common part of the open files of all devices
- * @mn: MMU notifier that reports the end of the address space
+ * @mn: MMU notifier that reports changes of the address space and its end
+ * @watches: watched LMRs of @ia; set before @mn is registered
  * @begin_work: work that begins the end of the objects after the end of the address space, then
  *	queues @end_work
  * @end_work: work that destroys the objects
@@ -39,6 +40,7 @@
 struct dat_file {
 	struct dat_devfile	base;
 	struct mmu_notifier	mn;
+	struct dat_watches	*watches;
 	struct work_struct	begin_work;
 	struct delayed_work	end_work;
 	struct mutex		lock;		/* protects ia, bells, words */
@@ -108,6 +110,7 @@ int dat_cmd_ia_close(struct dat_ucmd *ucmd);
 int dat_cmd_free(struct dat_ucmd *ucmd);
 int dat_cmd_pz_create(struct dat_ucmd *ucmd);
 int dat_cmd_lmr_create(struct dat_ucmd *ucmd);
+int dat_cmd_lmr_stale(struct dat_ucmd *ucmd);
 int dat_cmd_rmr_create(struct dat_ucmd *ucmd);
 int dat_cmd_rmr_bind(struct dat_ucmd *ucmd);
 int dat_cmd_srq_create(struct dat_ucmd *ucmd);

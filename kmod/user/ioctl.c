@@ -45,6 +45,7 @@ const struct dat_ioctl_op dat_user_ioctls[DAT_NR_LAST] = {
 	IOCTL_OP(FREE, free, NEED_LIVE),
 	IOCTL_OP(PZ_CREATE, pz_create, NEED_LIVE, MAKES(obj)),
 	IOCTL_OP(LMR_CREATE, lmr_create, NEED_IA, MAKES(obj)),
+	IOCTL_OP(LMR_STALE, lmr_stale, NEED_LIVE, CHANGES),
 	IOCTL_OP(EVD_CREATE, evd_create, NEED_LIVE, MAKES(evd)),
 	IOCTL_OP(EVD_WAIT, evd_wait, NEED_IA),
 	IOCTL_OP(EVD_POLL, evd_poll, NEED_IA),

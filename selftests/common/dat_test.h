@@ -25,7 +25,7 @@
  * First unused value of each enumeration in <rdma/dat_ioctl.h> and <rdma/dat_ring.h>, and masks of
  * all flags.  A newer kernel may know more values and flags.
  */
-#define T_NR_LAST	(DAT_NR_EVD_SLEEP + 1)
+#define T_NR_LAST	(DAT_NR_LMR_STALE + 1)
 #define T_OBJ_LAST	(DAT_OBJ_RMR + 1)
 #define T_OP_LAST	(DAT_OP_RMR_BIND + 1)
 #define T_STREAM_ALL	0x1f1

@@ -195,12 +195,20 @@ static int call_LMR_CREATE(struct world *w)
 {
 	struct dat_lmr_create arg = {
 		.pz = w->p.pz, .addr = (uintptr_t)w->shared, .length = SHARED,
-		.priv = T_PRIV_ALL, .flags = DAT_LMR_SHARED, .cookie = "fail_nth",
+		.priv = T_PRIV_ALL, .flags = DAT_LMR_SHARED | DAT_LMR_WATCHED,
+		.cookie = "fail_nth",
 	};
 	int ret = CALL(&w->p.f, LMR_CREATE, arg);
 
 	w->id = arg.id;
 	return ret;
+}
+
+static int call_LMR_STALE(struct world *w)
+{
+	struct dat_lmr_stale arg = { 0 };
+
+	return CALL(&w->p.f, LMR_STALE, arg);
 }
 
 static int call_RMR_CREATE(struct world *w)
@@ -640,7 +648,8 @@ static int take_both(struct world *w)
 	OP(IA_CLOSE, open_ia, close_ia, MAX_NTH, 1)				\
 	OP(FREE, make_all, nothing, MAX_NTH, 8)					\
 	OP(PZ_CREATE, nothing, free_PZ, MAX_NTH, 3)				\
-	OP(LMR_CREATE, nothing, free_LMR, MAX_NTH, 4)				\
+	OP(LMR_CREATE, nothing, free_LMR, MAX_NTH, 5)				\
+	OP(LMR_STALE, nothing, nothing, MAX_NTH, 3)				\
 	OP(EVD_CREATE, nothing, free_EVD, MAX_NTH, 4)				\
 	OP(EVD_WAIT, call_EVD_POST, drain_soft, MAX_NTH, 1)			\
 	OP(EVD_POLL, call_EVD_POST, drain_soft, MAX_NTH, 1)			\

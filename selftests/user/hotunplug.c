@@ -71,6 +71,61 @@ TEST_F_TIMEOUT(unplug, its_consumers_are_told_and_a_new_device_works, 240)
 	EXPECT_EQ(0, t_pair_connect(p));
 }
 
+#define WATCHED	50
+#define PAGE	4096
+
+/* Registers one of the pages and unmaps it, over and over, until the device is gone. */
+static void *register_and_unmap(void *arg)
+{
+	struct t_pair *p = arg;
+	struct dat_lmr_create lmr = {
+		.size = sizeof(lmr), .pz = p->pz, .length = PAGE, .priv = T_PRIV_ALL,
+		.flags = DAT_LMR_WATCHED,
+	};
+	char *va;
+	int ret;
+
+	do {
+		va = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		lmr.addr = (uintptr_t)va;
+		ret = t_ioctl(p->f.fd, DAT_IOC_LMR_CREATE, &lmr);
+		munmap(va, PAGE);
+		if (!ret)
+			t_free(&p->f, DAT_OBJ_LMR, lmr.id);
+	} while (!ret);
+	return (void *)(intptr_t)ret;
+}
+
+TEST_F_TIMEOUT(unplug, watched_memory_is_unmapped_meanwhile_and_afterwards, 240)
+{
+	struct dat_lmr_create lmr = {
+		.size = sizeof(lmr), .pz = self->p.pz, .length = PAGE, .priv = T_PRIV_ALL,
+		.flags = DAT_LMR_WATCHED,
+	};
+	struct dat_lmr_stale stale = { .size = sizeof(stale) };
+	pthread_t thread;
+	char *va;
+	void *ret;
+	int i;
+
+	if (!self->type)
+		SKIP(return, "no adapter here that could be taken away");
+	va = mmap(NULL, WATCHED * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (i = 0; i < WATCHED; i++) {
+		lmr.addr = (uintptr_t)va + i * PAGE;
+		ASSERT_EQ(0, t_ioctl(self->p.f.fd, DAT_IOC_LMR_CREATE, &lmr));
+	}
+	ASSERT_EQ(0, munmap(va, 10 * PAGE));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, register_and_unmap, &self->p));
+	ASSERT_EQ(0, adapter_plug(self->type, 0));
+	ASSERT_EQ(0, pthread_join(thread, &ret));
+	EXPECT_EQ(-ENODEV, (int)(intptr_t)ret);
+	EXPECT_EQ(0, munmap(va + 10 * PAGE, 30 * PAGE));
+	EXPECT_EQ(-ENODEV, t_ioctl(self->p.f.fd, DAT_IOC_LMR_STALE, &stale));
+	/* The end of the file meets the rest. */
+	EXPECT_EQ(0, adapter_plug(self->type, 1));
+}
+
 /* A file with an adapter, no other objects, and a poller that sleeps. */
 FIXTURE(sleeper) {
 	struct t_file f;

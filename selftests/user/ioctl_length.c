@@ -33,6 +33,7 @@ static const struct cmd {
 	CMD(FREE, dat_free, 1),
 	CMD(PZ_CREATE, dat_pz_create, 1),
 	CMD(LMR_CREATE, dat_lmr_create, 1),
+	CMD(LMR_STALE, dat_lmr_stale, 1),
 	CMD(EVD_CREATE, dat_evd_create, 1),
 	CMD(EVD_WAIT, dat_evd_wait, 1),
 	CMD(EVD_POLL, dat_evd_poll, 1),

@@ -188,7 +188,7 @@ TEST_F(reserved, unknown_flags_are_EOPNOTSUPP)
 			    .id = ep, .flags = bit });
 	EXPECT_UNKNOWN_BITS(DAT_PSP_ONE_SHOT, PSP_CREATE, (struct dat_psp_create) {
 			    .evd = evd, .flags = bit });
-	EXPECT_UNKNOWN_BITS(DAT_LMR_SHARED, LMR_CREATE, (struct dat_lmr_create) {
+	EXPECT_UNKNOWN_BITS(DAT_LMR_SHARED | DAT_LMR_WATCHED, LMR_CREATE, (struct dat_lmr_create) {
 			    .pz = pz, .addr = 4096, .length = 1, .flags = bit });
 	EXPECT_UNKNOWN_BITS(T_PRIV_ALL, RMR_BIND, (struct dat_rmr_bind) {
 			    .id = evd, .priv = bit });

@@ -153,7 +153,8 @@ enum {
 	DAT_NR_EVD_POLL		= 37,
 	DAT_NR_IA_ADDR		= 38,
 	DAT_NR_EVD_LOOK		= 39,
-	DAT_NR_EVD_SLEEP	= 40
+	DAT_NR_EVD_SLEEP	= 40,
+	DAT_NR_LMR_STALE	= 41
 };
 
 #define DAT_IOC(nr)		_IO(DAT_IOC_MAGIC, DAT_NR_##nr)
@@ -195,6 +196,8 @@ struct dat_abi {
 #define DAT_FEATURE_REJECT	0x8ULL
 /* struct dat_ep_create and struct dat_ep_modify have the field @flags. */
 #define DAT_FEATURE_IMMEDIATE	0x10ULL
+/* DAT_LMR_WATCHED and DAT_IOC_LMR_STALE exist. */
+#define DAT_FEATURE_WATCH	0x20ULL
 
 /**
  * struct dat_adapter - find the next adapter that the caller may open
@@ -428,8 +431,13 @@ struct dat_pz_create {
  */
 #define DAT_PRIV_RELAXED	0x200
 
-/* @flags of struct dat_lmr_create: @cookie names memory that processes share. */
+/*
+ * @flags of struct dat_lmr_create.  SHARED: @cookie names memory that processes share.  WATCHED:
+ * the process can learn that addresses of the memory have got other pages, see struct
+ * dat_lmr_stale.
+ */
 #define DAT_LMR_SHARED		0x1
+#define DAT_LMR_WATCHED		0x2
 #define DAT_LMR_COOKIE		40
 
 /**
@@ -442,7 +450,7 @@ struct dat_pz_create {
  * @id: out: id of the new LMR
  * @lmr_context: out: value for @lmr in struct dat_sge
  * @rmr_context: out: value that peers use to access the memory; 0 without remote privileges
- * @flags: 0 or DAT_LMR_SHARED
+ * @flags: DAT_LMR_*
  * @rsvd: 0
  * @cookie: with DAT_LMR_SHARED: name of the memory, common to all processes with the same effective
  *	user, device and network namespace; else 0
@@ -466,6 +474,37 @@ struct dat_lmr_create {
 };
 
 #define DAT_IOC_LMR_CREATE	DAT_IOC(LMR_CREATE)
+
+/* Largest number of ids that one DAT_IOC_LMR_STALE returns. */
+#define DAT_LMR_STALE_IDS	64
+
+/**
+ * struct dat_lmr_stale - get the LMRs that have become stale
+ * @size: size of this structure, in bytes
+ * @count: out: number of valid entries of @ids.  If it is DAT_LMR_STALE_IDS, there may be more
+ * @word: out: place of a __u32 that the kernel increments when LMRs become stale; of the same
+ *	mapping as status pages, which a process maps for reading only
+ * @ids: out: ids of stale LMRs, each of which is returned once; the rest is 0
+ *
+ * An LMR with DAT_LMR_WATCHED becomes stale when an address of its memory gets another page, or
+ * none, in the address space that has registered it: by munmap(), by mmap() over it, by mremap(),
+ * by madvise() that discards pages, or because a mapped file was truncated.  The kernel increments
+ * the word before such a call returns, so a process that reads the same number as before has no LMR
+ * that has become stale meanwhile.  mprotect() makes no LMR stale.  Other changes that leave the
+ * pages may do so, and so may a change of any memory of the process during DAT_IOC_LMR_CREATE.
+ *
+ * A stale LMR goes on to give access to the pages that were pinned, until it is freed.
+ *
+ * The id of an LMR may be returned before the DAT_IOC_LMR_CREATE that makes it has returned.
+ */
+struct dat_lmr_stale {
+	__u32 size;
+	__u32 count;
+	struct dat_span word;
+	__u32 ids[DAT_LMR_STALE_IDS];
+};
+
+#define DAT_IOC_LMR_STALE	DAT_IOC(LMR_STALE)
 
 /**
  * struct dat_rmr_create - create a remote memory region, which is not yet bound
@@ -1407,6 +1446,11 @@ DAT_RING_OFFSET(dat_lmr_create, rmr_context, 36);
 DAT_RING_OFFSET(dat_lmr_create, flags, 40);
 DAT_RING_OFFSET(dat_lmr_create, rsvd, 44);
 DAT_RING_OFFSET(dat_lmr_create, cookie, 48);
+DAT_RING_ASSERT(sizeof(struct dat_lmr_stale) == 288);
+DAT_RING_OFFSET(dat_lmr_stale, size, 0);
+DAT_RING_OFFSET(dat_lmr_stale, count, 4);
+DAT_RING_OFFSET(dat_lmr_stale, word, 8);
+DAT_RING_OFFSET(dat_lmr_stale, ids, 32);
 DAT_RING_ASSERT(sizeof(struct dat_rmr_create) == 24);
 DAT_RING_OFFSET(dat_rmr_create, size, 0);
 DAT_RING_OFFSET(dat_rmr_create, pz, 4);

@@ -17,6 +17,7 @@
 
 #include "core/dat.h"
 #include "core/mem/lmr.h"
+#include "core/mem/watch.h"
 
 #define LMR_TABLE_MIN	16
 
@@ -170,21 +171,30 @@ err_abort:
 	return ERR_PTR(ret);
 }
 
-static int user_attach(struct dat_lmr *lmr, const void *cookie)
+static int user_attach(struct dat_lmr *lmr, const void *arg)
 {
+	const struct dat_lmr_user *user = arg;
 	struct dat_share *share;
+	int ret;
 
-	if (cookie) {
-		share = dat_share_get(lmr->obj.ia, lmr->start, lmr->length, cookie);
+	if (user->cookie) {
+		share = dat_share_get(lmr->obj.ia, lmr->start, lmr->length, user->cookie);
 		if (IS_ERR(share))
 			return PTR_ERR(share);
 		lmr->share = share;
+	}
+	/* Before the pages are pinned, so that no change of the memory is missed. */
+	if (user->watched) {
+		ret = dat_watch_begin(lmr);
+		if (ret)
+			return ret;
 	}
 	return lmr->obj.ia->dev->ops->lmr_user(lmr);
 }
 
 static void user_detach(struct dat_lmr *lmr)
 {
+	dat_watch_end(lmr);
 	lmr->obj.ia->dev->ops->lmr_exit(lmr);
 	if (lmr->share)
 		dat_share_put(lmr->share);
@@ -204,7 +214,7 @@ static const struct dat_lmr_kind user_kind = {
  * @start: address of the first byte
  * @length: bytes, not 0
  * @priv: DAT_PRIV_* bits
- * @cookie: name of shared memory, DAT_LMR_COOKIE bytes; or NULL
+ * @user: options
  *
  * Context: between dat_ia_pin_begin() and dat_ia_pin_end(); may sleep.  Return: the LMR with a
  * reference, or an ERR_PTR: -EFAULT if a page is not mapped, or is read-only although @priv allows
@@ -214,11 +224,11 @@ static const struct dat_lmr_kind user_kind = {
  * signal, or -ENETUNREACH or -EIO as for ops->lmr_kernel().
  */
 struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
-			       const u8 *cookie)
+			       const struct dat_lmr_user *user)
 {
 	struct dat_lmr_param param = {
 		.kind = &user_kind, .start = start, .length = length, .priv = priv,
-		.arg = cookie,
+		.arg = user,
 	};
 
 	return dat_lmr_make(pz->obj.ia, pz, &param);

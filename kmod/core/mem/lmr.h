@@ -14,6 +14,7 @@ struct dat_conn;
 struct dat_ep;
 struct dat_fmr;
 struct dat_share;
+struct dat_watch;
 struct dat_wr;
 union dat_send_wr;
 
@@ -81,6 +82,7 @@ struct dat_chunks {
  *	the release of the LMR
  * @rkey: key for access by peers
  * @share: name of memory that several processes register, or NULL
+ * @watch: state of a watched LMR, or NULL
  * @lock: lock of @mem and of the state in @fmr
  * @mem: kernel memory that the LMR registers at present, or NULL
  * @fmr: additional state of an LMR that FMR requests bind to memory, or NULL
@@ -99,6 +101,7 @@ struct dat_lmr {
 	struct dat_chunks	*chunks;
 	u32			rkey;
 	struct dat_share	*share;
+	struct dat_watch	*watch;
 	spinlock_t		lock;		/* lock of @mem and @fmr */
 	struct dat_kmem		*mem;
 	struct dat_fmr		*fmr;
@@ -120,6 +123,16 @@ struct dat_lmr_param {
 	u64			user_data;
 };
 
+/**
+ * struct dat_lmr_user - options of an LMR with memory of a process
+ * @cookie: name of shared memory, DAT_LMR_COOKIE bytes; or NULL
+ * @watched: flag: the process is told when the memory changes
+ */
+struct dat_lmr_user {
+	const u8	*cookie;
+	bool		watched;
+};
+
 DAT_OBJ_CAST(lmr)
 DAT_OBJ_CAST(pz)
 
@@ -128,7 +141,7 @@ struct dat_pz *dat_pz_create(struct dat_ia *ia);
 struct dat_lmr *dat_lmr_make(struct dat_ia *ia, struct dat_pz *pz,
 			     const struct dat_lmr_param *param);
 struct dat_lmr *dat_lmr_create(struct dat_pz *pz, u64 start, u64 length, u32 priv,
-			       const u8 *cookie);
+			       const struct dat_lmr_user *user);
 struct dat_lmr *dat_lmr_create_reserved(struct dat_ia *ia, u64 user_data);
 void dat_lmr_init_ia(struct dat_ia *ia);
 void dat_lmr_release_ia(struct dat_ia *ia);
