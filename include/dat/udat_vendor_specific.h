@@ -178,6 +178,81 @@ DAT_RETURN dat_linux_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_s
 			       const DAT_PVOID private_data);
 
 /**
+ * dat_linux_lmr_get - register memory, or use a registration that was kept
+ * @ia_handle: the IA
+ * @pz_handle: protection zone of the LMR
+ * @address: address of the first byte
+ * @length: bytes, at least 1
+ * @privileges: as for dat_lmr_create()
+ * @lmr_handle: out: the LMR
+ * @lmr_context: out: as for dat_lmr_create(); may be NULL
+ * @rmr_context: out: as for dat_lmr_create(); may be NULL
+ *
+ * If the IA has an LMR of this call with the same zone and privileges, and with this memory, the
+ * call returns that LMR, and registers nothing.  Without remote privileges, the LMR may contain
+ * other memory as well.  An LMR is never returned again once an address of its memory has got
+ * another page: by munmap(), mmap() over it, mremap(), madvise(), or a truncation of the file.  So
+ * a program may unmap memory at any time, and need not tell the library.
+ *
+ * Each get needs a dat_linux_lmr_put().  dat_lmr_free() does not free the LMR.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_HANDLE: @ia_handle is no IA of this provider (DAT_INVALID_HANDLE_IA), or @pz_handle
+ * is no PZ of the IA (DAT_INVALID_HANDLE_PZ);
+ * DAT_LENGTH_ERROR: @length is 0;
+ * DAT_INVALID_PARAMETER: the memory is not mapped, or is read-only although @privileges allow
+ * writes (DAT_INVALID_ARG3), @privileges has unknown bits (DAT_INVALID_ARG5), or @lmr_handle is
+ * NULL (DAT_INVALID_ARG6);
+ * DAT_INSUFFICIENT_RESOURCES: no memory, or the limit of locked memory is exceeded although all
+ * LMRs that are not used were freed;
+ * DAT_INTERNAL_ERROR: the RDMA device is gone.
+ *
+ * Threads: safe.  Not in DAT 1.2.
+ */
+DAT_RETURN dat_linux_lmr_get(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_PVOID address,
+			     DAT_VLEN length, DAT_MEM_PRIV_FLAGS privileges,
+			     DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
+			     DAT_RMR_CONTEXT *rmr_context);
+
+/**
+ * dat_linux_lmr_put - end the use of an LMR of dat_linux_lmr_get()
+ * @lmr_handle: the LMR; all transfers that use it have completed
+ *
+ * After the last put the library keeps the LMR for a later get, with its pages pinned and its
+ * contexts valid.  The LMR is freed when the limits of dat_linux_ia_lmr_cache() are exceeded, when
+ * locked memory is short, when a call finds that its memory has changed, or when its zone is freed.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_HANDLE: @lmr_handle is no LMR of dat_linux_lmr_get(), or each get has had its put
+ * (DAT_INVALID_HANDLE_LMR).
+ *
+ * Threads: safe.  Not in DAT 1.2.
+ */
+DAT_RETURN dat_linux_lmr_put(DAT_LMR_HANDLE lmr_handle);
+
+/**
+ * dat_linux_ia_lmr_cache - limit the registrations that are kept
+ * @ia_handle: the IA
+ * @max_bytes: bytes of the pages of all LMRs that are kept and not used; the default is an eighth
+ *	of the memory of the host
+ * @max_count: number of these LMRs; the default is 1,024
+ *
+ * LMRs beyond the limits are freed, the one whose last use is longest ago first.  With a limit of
+ * 0, or with a driver that is older than this call, dat_linux_lmr_put() frees each LMR that is not
+ * used any more.
+ *
+ * Return: DAT_SUCCESS;
+ * DAT_INVALID_HANDLE: @ia_handle is no IA of this provider (DAT_INVALID_HANDLE_IA);
+ * DAT_INVALID_PARAMETER: @max_count is negative (DAT_INVALID_ARG3);
+ * DAT_INSUFFICIENT_RESOURCES: no memory;
+ * DAT_INTERNAL_ERROR: the RDMA device is gone.
+ *
+ * Threads: safe.  Not in DAT 1.2.
+ */
+DAT_RETURN dat_linux_ia_lmr_cache(DAT_IA_HANDLE ia_handle, DAT_VLEN max_bytes,
+				  DAT_COUNT max_count);
+
+/**
  * dat_linux_evd_busy_poll - poll the device instead of waiting for an interrupt
  * @evd_handle: the EVD
  * @usec: longest time in microseconds for which dat_evd_wait() polls, at most 1,000,000; 0, the

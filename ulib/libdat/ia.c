@@ -144,6 +144,7 @@ static void ia_destroy(struct udat_ia *ia)
 		udat_obj_forget(ia->objs.next);
 	while (ia->deferred.next != &ia->deferred)
 		udat_obj_forget(ia->deferred.next);
+	udat_lmr_cache_free(ia);
 	udat_lmr_table_free(ia);
 	du_unmap(&ia->doorbell);
 	udat_ia_close_device(ia);
@@ -174,7 +175,6 @@ static DAT_RETURN ia_async(struct udat_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *a
 	rc = udat_evd_make(ia, qlen, DAT_EVD_ASYNC_FLAG, &ia->async_evd);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	ia->own_async = 1;
 	*async_evd = ia->async_evd;
 	return DAT_SUCCESS;
 }
@@ -411,8 +411,9 @@ static int ia_in_use(struct udat_ia *ia)
 {
 	int busy;
 
+	udat_lmr_cache_clear(ia);
 	pthread_mutex_lock(&ia->lock);
-	busy = ia->nobjs > (ia->own_async ? 1U : 0U);
+	busy = ia->nobjs > (ia->async_evd ? 1U : 0U);
 	pthread_mutex_unlock(&ia->lock);
 	return busy;
 }

@@ -29,7 +29,8 @@
  *
  * Locks, outer to inner: cno->lock; ia->feed_lock; ia->lock; ep->sq.lock; ep->rq.lock or
  * srq->rq.lock; evd->lock; ia->mappings.lock.  A thread holds only one evd->lock at a time.  The
- * last four kinds are spinlocks.  The arena's lock is taken inside ia->lock.
+ * last four kinds are spinlocks.  The arena's lock is taken inside ia->lock.  No lock is taken
+ * inside or outside the lock of ia->lmr_cache.
  */
 #ifndef LIBDAT_H
 #define LIBDAT_H
@@ -55,6 +56,8 @@
 
 /* Type of a slot: DAT_HANDLE_TYPE_* plus 1, because type 0 marks a free slot. */
 #define UDAT_TYPE(name)	(DAT_HANDLE_TYPE_##name + 1)
+
+struct udat_lmr_cache;
 
 #define UDAT_DEFER_EVDS	8	/* length of udat_obj.defer_evd */
 
@@ -109,17 +112,17 @@ struct udat_lmr_chunk {
  * @info: limits and identity of the adapter; constant
  * @doorbell: mapping of the doorbell region
  * @mappings: mappings that hold the rings of the objects; has a lock of its own
- * @async_evd: async EVD of this IA, or NULL; constant
+ * @async_evd: async EVD that dat_ia_open() has created, or NULL; constant
  * @feed_lock: lock that serializes the connecting of streams to EVDs
  * @lock: lock that protects the lists, the counters and the growth of @lmrs
  * @objs: list of live objects
  * @nobjs: number of objects in @objs
+ * @waiters: number of threads inside dat_evd_wait() or dat_cno_wait(); atomic
  * @deferred: list of freed objects whose slots are still in use, oldest first
  * @ndeferred: number of objects in @deferred
  * @ndeferred_named: value of @ndeferred after the last search for events that name deferred objects
  * @lmrs: table of LMRs, indexed by the index part of lmr_context
- * @own_async: flag: dat_ia_open() created @async_evd, so dat_ia_close() frees it
- * @waiters: number of threads inside dat_evd_wait() or dat_cno_wait(); atomic
+ * @lmr_cache: LMRs of dat_linux_lmr_get(); NULL before its first call; see lmr_cache.c
  * @poller_lock: lock that protects @poller
  * @poller: poller thread, if the consumer has asked for a poller
  */
@@ -137,12 +140,12 @@ struct udat_ia {
 	pthread_mutex_t		lock;
 	struct udat_obj		objs;
 	unsigned int		nobjs;
+	int			waiters;
 	struct udat_obj		deferred;
 	unsigned int		ndeferred;
 	unsigned int		ndeferred_named;
 	struct udat_lmr_chunk	**lmrs;
-	int			own_async;
-	int			waiters;
+	struct udat_lmr_cache	*lmr_cache;
 	pthread_mutex_t		poller_lock;
 	struct du_poller	poller;
 };
@@ -232,7 +235,14 @@ struct udat_pz {
 	struct udat_obj	obj;
 };
 
-/* struct udat_lmr - registered memory; all fields are constant */
+/*
+ * struct udat_lmr - registered memory; all fields up to @counted are constant
+ * @counted: flag: the LMR is from dat_linux_lmr_get(); the fields below are for such LMRs and are
+ *	protected by the lock of the cache, see lmr_cache.c
+ * @uses: number of calls of dat_linux_lmr_get() without a dat_linux_lmr_put()
+ * @indexed: flag: a get can find the LMR
+ * @older, @newer: neighbors in the list of unused LMRs; @newer: also the next LMR to be freed
+ */
 struct udat_lmr {
 	struct udat_obj		obj;
 	struct udat_pz		*pz;
@@ -243,6 +253,11 @@ struct udat_lmr {
 	DAT_MEM_PRIV_FLAGS	priv;
 	uint32_t		context;
 	uint32_t		rmr_context;
+	int			counted;
+	unsigned int		uses;
+	int			indexed;
+	struct udat_lmr		*older;
+	struct udat_lmr		*newer;
 };
 
 /*
@@ -493,8 +508,22 @@ static inline struct udat_lmr *udat_lmr_find(const struct udat_ia *ia, uint32_t 
 	return lmr && lmr->context == context ? lmr : NULL;
 }
 
+#define UDAT_LMR_REMOTE		(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+#define UDAT_LMR_PRIVILEGES	(DAT_MEM_PRIV_ALL_FLAG | DAT_LINUX_MEM_PRIV_RELAXED_FLAG)
+
 /* lmr.c */
 void udat_lmr_table_free(struct udat_ia *ia);
+/* Register the memory of a new LMR, with flags DAT_LMR_* for the driver. */
+DAT_RETURN udat_lmr_register(struct udat_lmr *lmr, uint32_t flags);
+DAT_RETURN udat_lmr_free(struct udat_lmr *lmr);
+
+/* lmr_cache.c */
+/* Free all LMRs that are kept but not used.  Returns their number. */
+unsigned int udat_lmr_cache_clear(struct udat_ia *ia);
+/* Free those of a protection zone. */
+void udat_lmr_cache_leave(struct udat_pz *pz);
+/* Free the cache itself.  The driver has freed its LMRs. */
+void udat_lmr_cache_free(struct udat_ia *ia);
 
 /* The driver's number of the object @p; 0 if @p is NULL. */
 #define UDAT_ID(p)	((p) ? (p)->obj.id : 0)

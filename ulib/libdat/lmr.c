@@ -9,8 +9,6 @@
 #include "foreign.h"
 #include "libdat.h"
 
-#define REMOTE_PRIVILEGES	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-#define LMR_PRIVILEGES		(DAT_MEM_PRIV_ALL_FLAG | DAT_LINUX_MEM_PRIV_RELAXED_FLAG)
 #define WRITE_PRIVILEGES	(DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
 /* Allocate the missing parts of the table.  The caller holds ia->lock. */
@@ -74,7 +72,7 @@ static void explain_limit(const struct udat_lmr *lmr)
 {
 	uint64_t max = lmr->obj.ia->info.max_lmr_size;
 
-	if (lmr->length > max && lmr->priv & REMOTE_PRIVILEGES)
+	if (lmr->length > max && lmr->priv & UDAT_LMR_REMOTE)
 		du_log(DU_LOG_ERROR, "%llu bytes are to be registered for access by peers, and the adapter '%s' registers at most %llu: register the memory in parts, or leave out the remote privileges",
 		       (unsigned long long)lmr->length, lmr->obj.ia->name, (unsigned long long)max);
 	else
@@ -113,20 +111,22 @@ static uint32_t known_privileges(const struct udat_lmr *lmr)
 	return lmr->priv & DAT_MEM_PRIV_ALL_FLAG;
 }
 
-static DAT_RETURN lmr_register(struct udat_lmr *lmr)
+DAT_RETURN udat_lmr_register(struct udat_lmr *lmr, uint32_t flags)
 {
 	struct dat_lmr_create arg = {
 		.size = sizeof(arg), .pz = lmr->pz->obj.id, .addr = lmr->start,
-		.length = lmr->length, .priv = known_privileges(lmr),
+		.length = lmr->length, .priv = known_privileges(lmr), .flags = flags,
 	};
 	int ret;
 
 	if (lmr->type == DAT_MEM_TYPE_SHARED_VIRTUAL) {
-		arg.flags = DAT_LMR_SHARED;
+		arg.flags |= DAT_LMR_SHARED;
 		memcpy(arg.cookie, lmr->region.for_shared_memory.shared_memory_id,
 		       sizeof(arg.cookie));
 	}
 	ret = du_file_ioctl(&lmr->obj.ia->file, DAT_IOC_LMR_CREATE, &arg);
+	if (ret == -ENOMEM && udat_lmr_cache_clear(lmr->obj.ia))
+		ret = du_file_ioctl(&lmr->obj.ia->file, DAT_IOC_LMR_CREATE, &arg);
 	if (ret)
 		return lmr_error(lmr, -ret);
 	lmr->obj.id = arg.id;
@@ -182,7 +182,7 @@ static DAT_RETURN lmr_check(const struct udat_ia *ia, DAT_MEM_TYPE type, DAT_VLE
 		return DAT_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!length && type != DAT_MEM_TYPE_LMR)
 		return DAT_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	if (priv & ~LMR_PRIVILEGES)
+	if (priv & ~UDAT_LMR_PRIVILEGES)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	if (!lmr_handle)
 		return DAT_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
@@ -216,7 +216,7 @@ UDAT_EXPORT DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_
 	lmr->priv = priv;
 	rc = lmr_locate(lmr);
 	if (rc == DAT_SUCCESS)
-		rc = lmr_register(lmr);
+		rc = udat_lmr_register(lmr, 0);
 	if (rc != DAT_SUCCESS) {
 		udat_obj_drop(&lmr->obj);
 		return rc;
@@ -259,22 +259,29 @@ UDAT_EXPORT DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MA
 	return DAT_SUCCESS;
 }
 
-UDAT_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
+DAT_RETURN udat_lmr_free(struct udat_lmr *lmr)
 {
-	struct udat_lmr *lmr = udat_lmr(lmr_handle);
-	DAT_RETURN bad = DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
-	DAT_RETURN rc;
+	DAT_RETURN rc = udat_obj_free(&lmr->obj, UDAT_TYPE(LMR), DAT_OBJ_LMR,
+				      DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR),
+				      DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE));
 
-	UDAT_FORWARD(lmr_handle, lmr_free);
-	if (!lmr)
-		return bad;
-	rc = udat_obj_free(&lmr->obj, UDAT_TYPE(LMR), DAT_OBJ_LMR, bad,
-			   DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE));
 	if (rc != DAT_SUCCESS)
 		return rc;
 	lmr_remove(lmr);
 	udat_obj_drop(&lmr->obj);
 	return DAT_SUCCESS;
+}
+
+UDAT_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
+{
+	struct udat_lmr *lmr = udat_lmr(lmr_handle);
+
+	UDAT_FORWARD(lmr_handle, lmr_free);
+	if (!lmr)
+		return DAT_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	if (lmr->counted)
+		return DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+	return udat_lmr_free(lmr);
 }
 
 /*

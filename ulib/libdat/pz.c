@@ -59,6 +59,7 @@ UDAT_EXPORT DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 	UDAT_FORWARD(pz_handle, pz_free);
 	if (!pz)
 		return bad;
+	udat_lmr_cache_leave(pz);
 	rc = udat_obj_free(&pz->obj, UDAT_TYPE(PZ), DAT_OBJ_PZ, bad,
 			   DAT_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE));
 	if (rc == DAT_SUCCESS)

@@ -204,9 +204,13 @@ UDAT_EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 	arg.priv = mem_priv & (DAT_PRIV_REMOTE_READ | DAT_PRIV_REMOTE_WRITE);
 	arg.addr = lmr_triplet->virtual_address;
 	arg.length = lmr_triplet->segment_length;
-	du_lock(&ep->sq.lock);
-	rc = bind_post(ep, rmr, &arg, &sqe);
-	du_unlock(&ep->sq.lock);
+	do {
+		du_lock(&ep->sq.lock);
+		rc = bind_post(ep, rmr, &arg, &sqe);
+		du_unlock(&ep->sq.lock);
+		/* LMRs that are kept but not used give way to the binding. */
+	} while (rc == DAT_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION) &&
+		 udat_lmr_cache_clear(ep->obj.ia));
 	if (rc != DAT_SUCCESS)
 		return rc;
 	udat_obj_defer_on(&rmr->obj, ep->request_evd);
