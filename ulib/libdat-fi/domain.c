@@ -61,6 +61,8 @@ int fdat_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid
 	ret = fdat_error(dat_pz_create(d->ia->handle, &d->pz));
 	if (ret)
 		goto err_ia;
+	d->mr_cache = 1;
+	fi_param_get_bool(&fdat_prov, FDAT_MR_CACHE, &d->mr_cache);
 	d->fabric = fdat_of(fabric, struct fdat_fabric, fabric);
 	fdat_ref(&d->fabric->refs);
 	d->domain.fid.fclass = FI_CLASS_DOMAIN;

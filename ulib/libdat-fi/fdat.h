@@ -92,6 +92,7 @@
 #define FDAT_MAX_IOV	32	/* limit of iov_limit */
 #define FDAT_INLINE	"96"	/* bytes that DAT may copy into its queue */
 #define FDAT_DATA	4	/* cq_data_size: bytes of immediate data */
+#define FDAT_MR_CACHE	"mr_cache"	/* parameter: see struct fdat_domain */
 
 /* Log to the subsystem FI_LOG_@sub: why a call fails, for FI_LOG_LEVEL=info. */
 #define fdat_info(sub, ...)	FI_INFO(&fdat_prov, FI_LOG_##sub, __VA_ARGS__)
@@ -149,6 +150,7 @@ struct fdat_fabric {
  * @fabric: parent
  * @ia: adapter
  * @pz: zone of all memory and endpoints of the domain
+ * @mr_cache: whether registrations are kept after their use
  * @refs: number of objects in the domain
  */
 struct fdat_domain {
@@ -156,13 +158,22 @@ struct fdat_domain {
 	struct fdat_fabric	*fabric;
 	struct fdat_ia		*ia;
 	DAT_PZ_HANDLE		pz;
+	int			mr_cache;
 	int			refs;
 };
 
+/**
+ * struct fdat_mr - a memory region
+ * @mr: libfabric's part
+ * @domain: parent
+ * @lmr: its registration, which other regions may share
+ * @kept: whether @lmr is from dat_linux_lmr_get()
+ */
 struct fdat_mr {
 	struct fid_mr		mr;
 	struct fdat_domain	*domain;
 	DAT_LMR_HANDLE		lmr;
+	int			kept;
 };
 
 /**

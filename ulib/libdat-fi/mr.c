@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Copyright (c) The dat authors
-/* Memory regions: LMRs, whose context is the descriptor, and whose key for the peer is the key. */
+/*
+ * Memory regions: LMRs, whose context is the descriptor, and whose key for the peer is the key.
+ *
+ * Layers such as ofi_rxm register the program's memory for each long message, so libdat keeps the
+ * registrations.
+ */
 #include <stdlib.h>
 
 #include "fdat.h"
 
-/* Flags that libfabric leaves to its parts: ofi_rxm asks for a registration that is not cached. */
+/* Flags that libfabric leaves to its parts: ofi_rxm asks for a registration that is not kept. */
 #define PRIVATE_FLAGS	(0xfULL << 60)
 
 #define ACCESS	(FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
@@ -29,7 +34,7 @@ static DAT_MEM_PRIV_FLAGS privileges(const struct fdat_ia *ia, uint64_t access)
 static int mr_close(struct fid *fid)
 {
 	struct fdat_mr *mr = fdat_of(fid, struct fdat_mr, mr.fid);
-	int ret = fdat_error(dat_lmr_free(mr->lmr));
+	int ret = fdat_error(mr->kept ? dat_linux_lmr_put(mr->lmr) : dat_lmr_free(mr->lmr));
 
 	if (ret)
 		return ret == -FI_EOPBADSTATE ? -FI_EBUSY : ret;
@@ -54,8 +59,13 @@ static int mr_create(struct fdat_mr *mr, const struct iovec *iov, uint64_t acces
 	DAT_RMR_CONTEXT key;
 	DAT_RETURN rc;
 
-	rc = dat_lmr_create(d->ia->handle, DAT_MEM_TYPE_VIRTUAL, region, iov->iov_len, d->pz,
-			    privileges(d->ia, access), &mr->lmr, &context, &key, NULL, NULL);
+	if (mr->kept)
+		rc = dat_linux_lmr_get(d->ia->handle, d->pz, iov->iov_base, iov->iov_len,
+				       privileges(d->ia, access), &mr->lmr, &context, &key);
+	else
+		rc = dat_lmr_create(d->ia->handle, DAT_MEM_TYPE_VIRTUAL, region, iov->iov_len,
+				    d->pz, privileges(d->ia, access), &mr->lmr, &context, &key,
+				    NULL, NULL);
 	/* A length of 0 is not a message that is too long. */
 	if (rc != DAT_SUCCESS)
 		return DAT_GET_TYPE(rc) == DAT_LENGTH_ERROR ? -FI_EINVAL : fdat_error(rc);
@@ -83,6 +93,7 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 	if (!mr)
 		return -FI_ENOMEM;
 	mr->domain = d;
+	mr->kept = d->mr_cache && !(flags & PRIVATE_FLAGS);
 	ret = mr_create(mr, attr->mr_iov, attr->access);
 	if (ret) {
 		free(mr);

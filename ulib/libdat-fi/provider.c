@@ -21,5 +21,7 @@ FI_EXT_INI
 {
 	fi_param_define(&fdat_prov, "adapter", FI_PARAM_STRING,
 			"Name of the only adapter that programs find (default: all adapters)");
+	fi_param_define(&fdat_prov, FDAT_MR_CACHE, FI_PARAM_BOOL,
+			"Keep registrations of memory for the next use (default: yes)");
 	return &fdat_prov;
 }
