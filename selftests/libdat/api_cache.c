@@ -336,7 +336,7 @@ TEST_F(cache, many_become_stale_at_once)
 	EXPECT_EQ(MANY, freed);
 }
 
-/* What a round of the next test does to the memory. */
+/* Changes random pages of the memory in a random way.  Returns 0 if that has succeeded. */
 static int change(char *va)
 {
 	unsigned int first = rand() % PAGES, n = 1 + rand() % (PAGES - first);
@@ -408,8 +408,8 @@ static struct a_pair *nested_pair;
 static char *nested_va;
 
 /*
- * Another thread would do this before the call returns that has registered the memory: the memory
- * changes, and a get is told of it.
+ * Changes the memory of an LMR, and lets a get learn of the change, while the call that registers
+ * the LMR has not returned.  In a program, another thread would do both.
  */
 static void remap_and_get(void)
 {
@@ -500,7 +500,7 @@ TEST_F(cache, the_bytes_are_limited_too)
 	EXPECT_EQ(0, freed);
 	ASSERT_EQ(DAT_SUCCESS, touch(p, self->va + 8 * PAGE, 1));
 	EXPECT_EQ(1, freed);
-	/* What exceeds the limit alone is not kept, and drives out no other. */
+	/* The cache does not keep an LMR that exceeds the limit alone, and keeps the others. */
 	ASSERT_EQ(DAT_SUCCESS, touch(p, self->va + 9 * PAGE, 5 * PAGE));
 	EXPECT_EQ(2, freed);
 	ASSERT_EQ(DAT_SUCCESS, touch(p, self->va + 8 * PAGE, 1));

@@ -396,8 +396,8 @@ static int neighbor_allgatherv(struct arg *a)
 }
 
 /*
- * What goes forward has another number than what goes back.  With two processes, both neighbours
- * are the same one, and MPI does not say which of its two parts comes first.
+ * The part for the next process differs from the part for the previous one.  With two processes,
+ * both neighbours are the same process, and MPI does not say which part arrives first.
  */
 #define FORWARD	(size > 2)
 

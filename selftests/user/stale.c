@@ -390,7 +390,7 @@ TEST_F(stale, there_is_one_word)
 	EXPECT_EQ(0, b.word.rsvd);
 }
 
-/* What became stale before the process has asked for the word is told as well. */
+/* The driver also reports LMRs that became stale before the process has asked for the word. */
 TEST_F(stale, the_word_begins_with_the_number_so_far)
 {
 	struct watcher w = { .f = &self->p.f };
@@ -653,7 +653,7 @@ TEST_F_TIMEOUT(race, a_change_during_a_registration_is_not_missed, 300)
 	EXPECT_LT(0, told);
 }
 
-/* LMRs come and go while their memory does: nothing is told of an LMR that is freed. */
+/* A thread changes the memory while LMRs are made and freed.  No freed LMR is reported. */
 TEST_F_TIMEOUT(race, a_change_during_a_free_is_harmless, 300)
 {
 	struct dat_lmr_stale arg;

@@ -307,7 +307,7 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, siz
 	e->least = len;
 	if (len)
 		memcpy(e->data, buf, len);
-	/* What the program writes is its own, a request included. */
+	/* The program owns all that an event of its own names, also a connection request. */
 	e->written = 1;
 	pthread_mutex_lock(&eq->lock);
 	queue_push(eq, e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Copyright (c) The dat authors */
-/* What the endpoints of every adapter can do, and how hints are compared with it. */
+/* Attributes that the endpoints of all adapters have, and their comparison with hints. */
 #ifndef FDAT_HINTS_H
 #define FDAT_HINTS_H
 
