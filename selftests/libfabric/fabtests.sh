@@ -8,6 +8,8 @@ bin=$(cd "$(dirname "$0")" && pwd)
 libs=$bin/../../ulib
 # A program that may load all providers of the system needs seconds for that.
 export LD_LIBRARY_PATH=$libs FI_PROVIDER_PATH=$libs FI_PROVIDER=dat,ofi_rxm
+# shellcheck source=selftests/libfabric/kallsyms.sh
+. "$bin/../kallsyms.sh"
 # shellcheck source=selftests/common/host.sh
 . "$bin/../host.sh"
 # shellcheck source=selftests/common/wait.sh

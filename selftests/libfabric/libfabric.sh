@@ -8,6 +8,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 bin=$here/../ulib
 # A program that may load all providers of the system needs seconds for that.
 export LD_LIBRARY_PATH=$bin FI_PROVIDER_PATH=$bin FI_PROVIDER=dat,ofi_rxm
+# shellcheck source=selftests/libfabric/kallsyms.sh
+. "$here/kallsyms.sh"
 # shellcheck source=selftests/common/host.sh
 . "$here/host.sh"
 # shellcheck source=selftests/common/wait.sh

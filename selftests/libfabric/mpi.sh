@@ -14,6 +14,8 @@ if [ "${0##*/}" = mpi_long.sh ]; then
 fi
 bin=$here/../ulib
 export LD_LIBRARY_PATH=$bin FI_PROVIDER_PATH=$bin
+# shellcheck source=selftests/libfabric/kallsyms.sh
+. "$here/kallsyms.sh"
 # shellcheck source=selftests/common/host.sh
 . "$here/host.sh"
 limit=280	# seconds for a program; only one that hangs reaches it
