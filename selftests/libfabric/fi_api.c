@@ -21,6 +21,11 @@
 #define VERSION		FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION)
 #define SECOND		"192.0.2.78"	/* address that an interface gets for a test */
 
+static void __attribute__((constructor)) start(void)
+{
+	f_start();
+}
+
 FIXTURE(api) {
 	struct f_pair p;
 };
@@ -377,73 +382,6 @@ TEST_F_TIMEOUT(api, each_address_of_the_interface_is_a_source, F_TEST_S)
 		EXPECT_EQ(0, f_connect(p));
 	}
 	EXPECT_EQ(0, second_address("del", &in));
-}
-
-/* libfabric reads the level of its log once, so this comes before its first call. */
-FIXTURE(log) {
-	char text[65536];	/* log of the last call */
-};
-
-FIXTURE_SETUP(log)
-{
-	setenv("FI_LOG_LEVEL", "info", 1);
-	setenv("FI_LOG_PROV", "dat", 1);
-}
-
-FIXTURE_TEARDOWN(log)
-{
-}
-
-/* As ask(); stores the log of the call. */
-static int ask_logged(struct fi_info *hints, const char *node, char *text, size_t size)
-{
-	int old = dup(STDERR_FILENO), ret;
-	FILE *file = tmpfile();
-	struct fi_info *info;
-	size_t n;
-
-	dup2(fileno(file), STDERR_FILENO);
-	ret = ask(hints, node, NULL, node ? FI_NUMERICHOST : 0, &info);
-	dup2(old, STDERR_FILENO);
-	close(old);
-	fi_freeinfo(info);
-	rewind(file);
-	n = fread(text, 1, size - 1, file);
-	text[n] = 0;
-	fclose(file);
-	return ret;
-}
-
-#define MISSES(change, reason) do {							\
-	struct fi_info *h = f_hints();							\
-											\
-	change;										\
-	EXPECT_EQ(-FI_ENODATA, ask_logged(h, NULL, self->text, sizeof(self->text)));	\
-	EXPECT_NE(NULL, strstr(self->text, reason));					\
-} while (0)
-
-TEST_F_TIMEOUT(log, tells_why_hints_cannot_be_met, F_TEST_S)
-{
-	EXPECT_EQ(0, ask_logged(f_hints(), NULL, self->text, sizeof(self->text)));
-	MISSES(h->caps |= FI_TAGGED, ": caps asks for");
-	MISSES(h->ep_attr->type = FI_EP_DGRAM, "ep_attr->type asks for");
-	MISSES(h->ep_attr->tx_ctx_cnt = 2, "ep_attr->tx_ctx_cnt asks for 2, but the limit is 1");
-	MISSES(h->domain_attr->mr_mode = FI_MR_LOCAL, "domain_attr->mr_mode is");
-	MISSES(h->domain_attr->mr_key_size = 2, "mr_key_size is 2, but a key has 4 bytes");
-	MISSES(h->mode = 0; h->domain_attr->cq_data_size = 4, "domain_attr->cq_data_size");
-	MISSES(h->tx_attr->op_flags = FI_DELIVERY_COMPLETE, "tx_attr->op_flags asks for");
-	MISSES(h->rx_attr->size = 1 << 30, "rx_attr->size asks for 1073741824");
-	MISSES(h->addr_format = FI_SOCKADDR_IB, "addr_format asks for");
-	MISSES(h->fabric_attr->name = strdup("ethernet"), "fabric_attr->name asks for ethernet");
-	MISSES(free(h->domain_attr->name); h->domain_attr->name = strdup("nothing0"),
-	       "domain_attr->name asks for nothing0");
-}
-
-TEST_F_TIMEOUT(log, does_not_complain_of_an_address_of_ipv6, F_TEST_S)
-{
-	/* No adapter within the host has it. */
-	ask_logged(f_hints(), "2001:db8::1", self->text, sizeof(self->text));
-	EXPECT_EQ(NULL, strstr(self->text, "cannot resolve"));
 }
 
 /* ---- Connections ---- */
@@ -1085,28 +1023,6 @@ static void *wait_for_signal(void *cq)
 	return (void *)(intptr_t)fi_cq_sread(cq, &entry, 1, NULL, -1);
 }
 
-/*
- * Close the verbs devices that another provider of libfabric has opened: soft-RoCE is removed only
- * after that.
- */
-static void close_verbs(void)
-{
-	char path[64], target[64];
-	struct dirent *d;
-	DIR *dir = opendir("/proc/self/fd");
-	ssize_t n;
-
-	while (dir && (d = readdir(dir))) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%.16s", d->d_name);
-		n = readlink(path, target, sizeof(target) - 1);
-		target[n > 0 ? n : 0] = 0;
-		if (strstr(target, "infiniband"))
-			close(atoi(d->d_name));
-	}
-	if (dir)
-		closedir(dir);
-}
-
 /* Returns the milliseconds that the threads of this process have run. */
 static int64_t cpu_ms(void)
 {
@@ -1135,7 +1051,6 @@ TEST_F_TIMEOUT(removal, ends_connections_and_a_new_adapter_can_be_opened, 2 * F_
 	ASSERT_EQ(0, f_recv(p, p->server.ep, 0, 64, NULL));
 	ASSERT_EQ(0, pthread_create(&in_eq, NULL, wait_for_event, p->server.eq));
 	ASSERT_EQ(0, pthread_create(&in_cq, NULL, wait_for_signal, p->client.cq));
-	close_verbs();
 	ASSERT_EQ(0, adapter_plug(self->type, 0));
 	EXPECT_EQ(FI_ECANCELED, f_comp_error(p->server.cq, &err));
 	EXPECT_EQ(FI_SHUTDOWN, f_event(p->client.eq, &entry, sizeof(entry), NULL));

@@ -14,6 +14,11 @@
 /* Places of the endpoints.  The queues of DAT are longer: their length is a power of two. */
 #define TX	12
 
+static void __attribute__((constructor)) start(void)
+{
+	f_start();
+}
+
 FIXTURE(data) {
 	struct f_pair p;
 	struct f_end *client;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
+#include <dirent.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -33,6 +35,38 @@ static void __attribute__((constructor)) find_provider(void)
 	setenv("FI_PROVIDER_PATH", dir, 0);
 	/* Others start threads and handle signals when libfabric loads them. */
 	setenv("FI_PROVIDER", "dat", 0);
+}
+
+/*
+ * Close the verbs devices that another provider of libfabric has opened: soft-RoCE is removed only
+ * after that.
+ */
+static void close_verbs(void)
+{
+	char path[64], target[64];
+	struct dirent *d;
+	DIR *dir = opendir("/proc/self/fd");
+	ssize_t n;
+
+	while (dir && (d = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%.16s", d->d_name);
+		n = readlink(path, target, sizeof(target) - 1);
+		target[n > 0 ? n : 0] = 0;
+		if (strstr(target, "infiniband"))
+			close(atoi(d->d_name));
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void f_start(void)
+{
+	struct fi_info *info = NULL;
+
+	find_provider();
+	fi_getinfo(VERSION, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &info);
+	fi_freeinfo(info);
+	close_verbs();
 }
 
 struct fi_info *f_hints(void)

@@ -59,6 +59,11 @@ struct f_pair {
 	struct f_end		server;
 };
 
+/*
+ * Let libfabric start, before the tests fork: it reads all symbols of the kernel twice, which takes an
+ * emulated machine seconds.
+ */
+void f_start(void);
 /* Returns the hints of the tests: MSG and RMA, over the adapter that DAT_ADAPTER names. */
 struct fi_info *f_hints(void);
 
