@@ -8,6 +8,7 @@
 #include <openssl/hmac.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -95,7 +96,11 @@ int peer_thrown_out(struct peer *p, int ms)
 {
 	int type = peer_event(p, ms);
 
-	return type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_TIMEWAIT_EXIT;
+	if (type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_TIMEWAIT_EXIT)
+		return 1;
+	fprintf(stderr, "# peer: %s instead of a disconnect\n",
+		type < 0 ? "no event" : rdma_event_str(type));
+	return 0;
 }
 
 static int post_recv(struct peer *p, int n)
