@@ -66,7 +66,8 @@ struct arrival {
  * @out: SENDS messages to send from, used in turn
  * @out_next: index of the next message in @out
  * @out_busy: number of messages in flight
- * @slots: CP_SLOTS buffers; the client may write to a slot if it has a credit for that slot
+ * @slots: buffers, each with a key of its own; the client may write to a slot if it has a credit
+ *	for that slot
  * @chunk: copy of a slot, which the client cannot change
  * @granted: one bit per slot; set while the client has a credit for the slot
  * @over: flag: the connection has ended, or must be ended
@@ -97,7 +98,7 @@ struct client {
 	struct tool_mem		out;
 	unsigned int		out_next;
 	unsigned int		out_busy;
-	struct tool_mem		slots;
+	struct tool_mem		slots[CP_SLOTS];
 	char			*chunk;
 	uint32_t		granted;
 	int			over;
@@ -208,8 +209,8 @@ static void grant(struct client *c, uint32_t slot)
 	m->type = htonl(CP_CREDIT);
 	m->slot = htonl(slot);
 	m->size = htobe64(CP_SLOT_SIZE);
-	m->addr = htobe64((uintptr_t)c->slots.va + (uint64_t)slot * CP_SLOT_SIZE);
-	m->rkey = htonl(c->slots.rmr_context);
+	m->addr = htobe64((uintptr_t)c->slots[slot].va);
+	m->rkey = htonl(c->slots[slot].rmr_context);
 	send_message(c);
 	c->granted |= 1U << slot;
 }
@@ -434,7 +435,7 @@ static void got_chunk(struct client *c, const struct cp_msg *m)
 		return;
 	}
 	/* The client can still write to the slot, so hash and store a private copy. */
-	memcpy(c->chunk, c->slots.va + (size_t)slot * CP_SLOT_SIZE, len);
+	memcpy(c->chunk, c->slots[slot].va, len);
 	EVP_DigestUpdate(c->sha, c->chunk, len);
 	c->received += len;
 	if (write_full(c->fd, c->chunk, len) || sync_step(c)) {
@@ -653,12 +654,15 @@ static void got_message(struct client *c, struct cp_msg *m, uint64_t len)
 
 static void client_close(struct client *c)
 {
+	unsigned int i;
+
 	close_file(c);
 	if (c->ep)
 		dat_ep_free(c->ep);
 	tool_free(&c->in);
 	tool_free(&c->out);
-	tool_free(&c->slots);
+	for (i = 0; i < CP_SLOTS; i++)
+		tool_free(&c->slots[i]);
 	if (c->tool.evd)
 		tool_unshare(&c->tool);
 	free(c->chunk);
@@ -687,8 +691,8 @@ static DAT_RETURN client_prepare(struct client *c)
 	rc = tool_try_alloc(&c->tool, &c->in, RECVS * sizeof(struct cp_msg), TOOL_LOCAL);
 	if (rc == DAT_SUCCESS)
 		rc = tool_try_alloc(&c->tool, &c->out, SENDS * sizeof(struct cp_msg), TOOL_LOCAL);
-	if (rc == DAT_SUCCESS)
-		rc = tool_try_alloc(&c->tool, &c->slots, CP_SLOTS * CP_SLOT_SIZE,
+	for (i = 0; rc == DAT_SUCCESS && i < CP_SLOTS; i++)
+		rc = tool_try_alloc(&c->tool, &c->slots[i], CP_SLOT_SIZE,
 				    DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 	if (rc == DAT_SUCCESS)
 		rc = tool_try_ep(&c->tool, NULL, RECVS, SENDS, &c->ep);
