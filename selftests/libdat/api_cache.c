@@ -555,8 +555,9 @@ TEST_F(cache, an_old_driver_keeps_nothing)
 /* LMRs that are not used give way to all that pins memory. */
 TEST_F(cache, locked_memory_that_is_short_frees_what_is_not_used)
 {
-	struct rlimit lim = { .rlim_cur = A_MEM + SIZE / 2, .rlim_max = A_MEM + SIZE / 2 };
 	struct a_pair *p = &self->p;
+	rlim_t most = p->mem.size + SIZE / 2;
+	struct rlimit lim = { .rlim_cur = most, .rlim_max = most };
 	struct a_mem other;
 	unsigned int i;
 	struct got g;

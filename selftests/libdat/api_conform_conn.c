@@ -290,7 +290,7 @@ TEST_F_TIMEOUT(conn, the_peers_abrupt_close_is_one_DISCONNECTED, 60)
 TEST_F_TIMEOUT(conn, a_broken_connection_is_told_once_and_not_by_an_async_event, 60)
 {
 	struct a_pair *p = &self->p;
-	DAT_RMR_TRIPLET bad = a_rseg(&p->mem, A_MEM, 64);
+	DAT_RMR_TRIPLET bad = a_rseg(&p->mem, p->mem.size, 64);
 	DAT_EVENT_NUMBER n;
 	int i;
 

@@ -255,7 +255,7 @@ TEST_F_TIMEOUT(data, without_evds_an_error_still_breaks_the_connection, 60)
 {
 	struct a_pair *p = &self->p;
 	DAT_LMR_TRIPLET from = a_seg(&p->mem, 0, 4);
-	DAT_RMR_TRIPLET remote = a_rseg(&p->mem, A_MEM, 4);
+	DAT_RMR_TRIPLET remote = a_rseg(&p->mem, p->mem.size, 4);
 	DAT_EP_HANDLE in, out;
 
 	ASSERT_EQ(DAT_SUCCESS, without_evds(p, &in, &out));

@@ -201,7 +201,7 @@ TEST_F_TIMEOUT(post, more_segments_than_the_ep_has, 60)
 TEST_F_TIMEOUT(post, segments_outside_of_their_lmr, 60)
 {
 	struct a_pair *p = &self->p;
-	DAT_LMR_TRIPLET far = a_seg(&p->mem, A_MEM - 63, 64), early = far, wraps = far;
+	DAT_LMR_TRIPLET far = a_seg(&p->mem, p->mem.size - 63, 64), early = far, wraps = far;
 	DAT_LMR_TRIPLET *bad[] = { &far, &early, &wraps, NULL };
 	size_t i;
 
@@ -262,10 +262,10 @@ TEST_F_TIMEOUT(post, longer_than_any_message, 60)
 	DAT_LMR_TRIPLET iov[4];
 	int i;
 
-	if (p->attr.max_message_size >= 4ULL * A_MEM)
+	if (p->attr.max_message_size >= 4 * p->mem.size)
 		SKIP(return, "messages of 16 MB are not too long");
 	for (i = 0; i < 4; i++)
-		iov[i] = a_seg(&p->mem, 0, A_MEM);
+		iov[i] = a_seg(&p->mem, 0, p->mem.size);
 	EXPECT_EQ(RC(DAT_LENGTH_ERROR, 0), post_send(p, 4, iov));
 	EXPECT_EQ(RC(DAT_LENGTH_ERROR, 0), dat_ep_post_recv(p->ep[1], 4, iov, a_cookie(0), 0));
 	EXPECT_EQ(RC(DAT_LENGTH_ERROR, 0),

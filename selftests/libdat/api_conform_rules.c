@@ -10,7 +10,7 @@
 #include "api_conform.h"
 
 #define UNSIGNALLED	DAT_COMPLETION_UNSIGNALLED_FLAG
-#define BIG		(1 << 20)
+#define BIG		(p->mem.size / 4)	/* of which a read takes a while */
 
 FIXTURE(rules) {
 	struct a_pair p;

@@ -222,9 +222,9 @@ TEST_F(errors, segments_are_checked_when_posted)
 	p->pz = pz;
 #define RECV(n, iov, flags) \
 	dat_ep_post_recv(p->ep[0], n, iov, a_cookie(0), (DAT_COMPLETION_FLAGS)(flags))
-	seg.segment_length = A_MEM + 1;
+	seg.segment_length = p->mem.size + 1;
 	EXPECT_EQ(IP(3), RECV(1, &seg, 0));
-	seg = a_seg(&p->mem, A_MEM - 63, 64);
+	seg = a_seg(&p->mem, p->mem.size - 63, 64);
 	EXPECT_EQ(IP(3), RECV(1, &seg, 0));
 	seg.virtual_address = ~0ULL;
 	EXPECT_EQ(IP(3), RECV(1, &seg, 0));

@@ -444,7 +444,7 @@ TEST_F_TIMEOUT(inline, memory_that_is_not_registered_is_refused_as_ever, 60)
 		seg = a_seg(&m, 0, 8);
 		EXPECT_EQ(RC(DAT_PROTECTION_VIOLATION, DAT_PROTECTION_READ),
 			  dat_ep_post_send(ep, 1, &seg, a_cookie(1), 0));
-		seg = a_seg(&p->mem, A_MEM - 7, 8);
+		seg = a_seg(&p->mem, p->mem.size - 7, 8);
 		EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
 			  dat_ep_post_send(ep, 1, &seg, a_cookie(1), 0));
 		seg = a_seg(&p->mem, 0, 8);

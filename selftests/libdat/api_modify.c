@@ -468,7 +468,7 @@ TEST_F_TIMEOUT(modify, a_cookie_names_one_memory_for_all, 60)
 TEST_F(modify, syncing_checks_its_arguments)
 {
 	struct a_pair *p = &self->p;
-	DAT_LMR_TRIPLET seg[2] = { a_seg(&p->mem, 0, 64), a_seg(&p->mem, A_MEM - 64, 64) };
+	DAT_LMR_TRIPLET seg[2] = { a_seg(&p->mem, 0, 64), a_seg(&p->mem, p->mem.size - 64, 64) };
 
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_sync_rdma_read(p->ia, seg, 2));
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_sync_rdma_write(p->ia, seg, 2));

@@ -9,6 +9,7 @@
 
 #define WINDOW	8192	/* offset of the window in p->mem */
 #define LENGTH	777	/* length of the window in bytes */
+#define SOURCE	(512 << 10)	/* offset of what the peer writes */
 
 FIXTURE(rmr) {
 	struct a_pair p;
@@ -62,7 +63,7 @@ static int bound(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr)
 /* Let ep[1] RDMA-write @len bytes at @offset with the RMR context @key.  Return the status. */
 static int peer_writes(struct a_pair *p, DAT_RMR_CONTEXT key, size_t offset, size_t len)
 {
-	DAT_LMR_TRIPLET from = a_seg(&p->mem, 1 << 20, len);
+	DAT_LMR_TRIPLET from = a_seg(&p->mem, SOURCE, len);
 	DAT_RMR_TRIPLET to = {
 		.rmr_context = key, .target_address = (uintptr_t)p->mem.va + offset,
 		.segment_length = len,
@@ -82,8 +83,8 @@ TEST_F_TIMEOUT(rmr, the_key_opens_the_window, 60)
 	ASSERT_EQ(DAT_SUCCESS, bind_window(p, self->rmr, &self->key));
 	EXPECT_NE(p->mem.rmr, self->key);
 	EXPECT_EQ(DAT_RMR_BIND_SUCCESS, bound(p->evd[0], self->rmr));
-	memset(p->mem.va, 'o', A_MEM);
-	memset(p->mem.va + (1 << 20), 'n', LENGTH);
+	memset(p->mem.va, 'o', p->mem.size);
+	memset(p->mem.va + SOURCE, 'n', LENGTH);
 	EXPECT_EQ(DAT_DTO_SUCCESS, peer_writes(p, self->key, WINDOW, LENGTH));
 	EXPECT_EQ('o', p->mem.va[WINDOW - 1]);
 	EXPECT_EQ('n', p->mem.va[WINDOW]);
@@ -115,7 +116,7 @@ TEST_F_TIMEOUT(rmr, nor_behind_it, 60)
 TEST_F_TIMEOUT(rmr, reading_takes_the_privilege_to_read, 60)
 {
 	struct a_pair *p = &self->p;
-	DAT_LMR_TRIPLET to = a_seg(&p->mem, 1 << 20, 8);
+	DAT_LMR_TRIPLET to = a_seg(&p->mem, SOURCE, 8);
 	DAT_RMR_TRIPLET from = { .target_address = (uintptr_t)p->mem.va + WINDOW,
 				 .segment_length = 8 };
 
@@ -331,7 +332,7 @@ TEST_F_TIMEOUT(rmr, bad_arguments_change_nothing, 60)
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
 		  bind_to(p, self->rmr, bad, all, 0, &self->key));
 	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
-		  bind_to(p, self->rmr, a_seg(&p->mem, A_MEM - 4, 8), all, 0, &self->key));
+		  bind_to(p, self->rmr, a_seg(&p->mem, p->mem.size - 4, 8), all, 0, &self->key));
 	ASSERT_EQ(DAT_SUCCESS, a_mem(p, 4096, DAT_MEM_PRIV_LOCAL_READ_FLAG, &read_only));
 	EXPECT_EQ(DAT_PRIVILEGES_VIOLATION,
 		  TYPE(bind_to(p, self->rmr, a_seg(&read_only, 0, 8), all, 0, &self->key)));

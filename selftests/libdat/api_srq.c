@@ -202,7 +202,7 @@ TEST_F(srq, the_queue_has_an_end)
 /* Send message @n of connection @i.  Each 32-bit word of the message contains @i and @n. */
 static DAT_RETURN send_one(FIXTURE_DATA(srq) *self, int i, int n)
 {
-	size_t at = A_MEM / 2 + (size_t)(i * PER_EP + n) * MSG;
+	size_t at = self->p.mem.size / 2 + (size_t)(i * PER_EP + n) * MSG;
 	uint32_t *w = (uint32_t *)(self->p.mem.va + at);
 	DAT_LMR_TRIPLET seg = a_seg(&self->p.mem, at, MSG);
 	int k;

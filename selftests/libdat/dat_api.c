@@ -36,11 +36,11 @@ DAT_RETURN a_mem(struct a_pair *p, size_t size, DAT_MEM_PRIV_FLAGS priv, struct 
 	DAT_VLEN most = p->attr.max_lmr_block_size ?: size;
 	DAT_REGION_DESCRIPTION region;
 
-	m->size = size;
-	m->va = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	m->size = size < most ? size : most;
+	m->va = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	region.for_va = m->va;
-	return dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, size < most ? size : most,
-			      p->pz, priv, &m->lmr, &m->ctx, &m->rmr, NULL, NULL);
+	return dat_lmr_create(p->ia, DAT_MEM_TYPE_VIRTUAL, region, m->size, p->pz, priv, &m->lmr,
+			      &m->ctx, &m->rmr, NULL, NULL);
 }
 
 DAT_EP_ATTR a_attr(const struct a_pair *p)

@@ -39,7 +39,7 @@ struct a_pair {
 /* Returns the adapter of the tests: the one that DAT_ADAPTER names, or the first. */
 char *a_adapter(void);
 DAT_RETURN a_ia(DAT_IA_HANDLE *ia, DAT_EVD_HANDLE *async);
-/* Maps @size bytes, and registers as many of them as the adapter registers at once. */
+/* Maps and registers @size bytes, or as many of them as the adapter registers at once. */
 DAT_RETURN a_mem(struct a_pair *p, size_t size, DAT_MEM_PRIV_FLAGS priv, struct a_mem *m);
 DAT_EP_ATTR a_attr(const struct a_pair *p);
 DAT_RETURN a_open(struct a_pair *p);
