@@ -109,14 +109,16 @@ int kdat_lmr_of_user(DAT_PZ_HANDLE pz_handle, u64 addr, u64 length, DAT_MEM_PRIV
 {
 	struct dat_pz *pz = kdat_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	struct dat_ia *ia;
+	bool too_long;
 	int ret;
 
 	if (IS_ERR(pz))
 		return -ENODEV;
 	ia = pz->obj.ia;
+	too_long = length > ia->dev->limits.max_mr_size;
 	/* Release ia->sem during the page faults, which the process can delay without limit. */
 	dat_ia_unlock(ia);
-	ret = dat_ia_pin_begin(ia, addr, length, priv);
+	ret = too_long ? -EMSGSIZE : dat_ia_pin_begin(ia, addr, length, priv);
 	if (!ret) {
 		ret = internal_lmr_make(pz, addr, length, priv, lmr, rkey);
 		dat_ia_pin_end(ia);

@@ -95,8 +95,8 @@ DAT_RETURN kdat_ia_traits(DAT_IA_HANDLE ia, struct kdat_ia_traits *out);
  * pages are faulted in, because the process can delay its page faults without limit.
  *
  * Context: may sleep; takes mmap_lock.  Return: 0; -ENODEV if the zone or the adapter is gone;
- * -EFAULT; -EINTR; -ENOMEM if memory is short or RLIMIT_MEMLOCK would be exceeded; or another error
- * of the registration.
+ * -EMSGSIZE if the adapter registers less; -EFAULT; -EINTR; -ENOMEM if memory is short or
+ * RLIMIT_MEMLOCK would be exceeded; or another error of the registration.
  */
 int kdat_lmr_of_user(DAT_PZ_HANDLE pz, u64 addr, u64 length, DAT_MEM_PRIV_FLAGS priv,
 		     DAT_LMR_HANDLE *lmr, u32 *rkey);

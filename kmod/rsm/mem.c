@@ -256,15 +256,16 @@ void rsm_mem_unpin(struct rsm_mem *mem)
 
 static int mem_register_error(int err, u64 addr, u64 length)
 {
-	if (err == -ENODEV)
-		return -ENODEV;
+	if (err == -ENODEV || err == -EMSGSIZE)
+		return err;
 	return mem_error(err, addr, length, true);
 }
 
 /*
  * Registers memory of the current process with an adapter, in the protection zone @pz of the
- * segment.  The registration pins the pages and charges RLIMIT_MEMLOCK.  Returns an error of
- * rsm_mem_pin(), or -ENODEV if the device is gone.  Context: may sleep; takes mmap_lock.
+ * segment.  The registration pins the pages and charges RLIMIT_MEMLOCK.  Returns -ENODEV if the
+ * device is gone; -EMSGSIZE also if the device registers less; or another error of rsm_mem_pin().
+ * Context: may sleep; takes mmap_lock.
  */
 int rsm_mem_register(void *pz, u64 addr, u64 length, struct rsm_mem **out)
 {

@@ -118,6 +118,29 @@ static int loops_back(void *arg)
 	       rsm_memseg_export_destroy(exp);
 }
 
+/* Export as much as the adapter registers at once, and then a page more. */
+static int exports_too_much(void *arg)
+{
+	rsmapi_controller_attr_t attr;
+	rsm_memseg_export_handle_t exp;
+	struct r_pair p;
+	size_t most;
+	void *mem;
+	int ret;
+
+	(void)arg;
+	if (r_pair(&p) || rsm_get_controller_attr(p.ctlr, &attr))
+		return 100;
+	most = attr.attr_max_export_segment_size;
+	mem = r_mem(most + R_PAGE);
+	if (rsm_memseg_export_create(p.ctlr, &exp, mem, most, 0) ||
+	    rsm_memseg_export_destroy(exp))
+		return 101;
+	ret = rsm_memseg_export_create(p.ctlr, &exp, mem, most + R_PAGE, 0);
+	r_close(&p);
+	return ret;
+}
+
 #define REFUSED	50
 
 /*
@@ -208,6 +231,14 @@ TEST_F_TIMEOUT(rsm_quirks, one_of_an_unknown_driver_exports_nothing, 120)
 	MEAN("driver=unknown access=1");
 	EXPECT_EQ(RSMERR_BAD_CONF, r_child(shares, NULL));
 	EXPECT_EQ(1, klog_count(self->klog, WHY));
+}
+
+TEST_F_TIMEOUT(rsm_quirks, a_segment_is_no_longer_than_the_adapter_registers, 120)
+{
+	MEAN("driver=irdma user_mr=2 fast_reg_pages=65 page_sizes=4096 access=1");
+	ASSERT_EQ(0, trust(1));
+	EXPECT_EQ(RSMERR_BAD_LENGTH, r_child(exports_too_much, NULL));
+	ASSERT_EQ(0, trust(0));
 }
 
 /* A connect that fails on this host says nothing about the other host. */
