@@ -13,6 +13,7 @@
 
 /* Places of the endpoints.  The queues of DAT are longer: their length is a power of two. */
 #define TX	12
+#define LONG	(2UL << 20)
 
 static void __attribute__((constructor)) start(void)
 {
@@ -82,11 +83,17 @@ TEST_F_TIMEOUT(data, segments_and_messages_of_0_bytes, F_TEST_S)
 	struct iovec to[] = { { p->mem + 8192, 5 }, { p->mem + 9000, 25 } };
 	void *desc[] = { self->desc, self->desc };
 	struct fi_cq_tagged_entry entry;
+	size_t n = 2;
 
+	/* Over iWARP a read has one segment, so a request has one. */
+	if (p->info->tx_attr->iov_limit == 1) {
+		from[0].iov_len = 30;
+		n = 1;
+	}
 	memset(p->mem, 'a', 200);
 	ASSERT_EQ(0, fi_recvv(self->server->ep, to, desc, 2, 0, NULL));
 	ASSERT_EQ(0, fi_recv(self->server->ep, NULL, 0, NULL, 0, NULL));
-	ASSERT_EQ(0, fi_sendv(self->client->ep, from, desc, 2, 0, NULL));
+	ASSERT_EQ(0, fi_sendv(self->client->ep, from, desc, n, 0, NULL));
 	ASSERT_EQ(0, fi_send(self->client->ep, NULL, 0, NULL, 0, NULL));
 	ASSERT_EQ(1, f_comp(self->server->cq, &entry));
 	EXPECT_EQ(30, entry.len);
@@ -348,6 +355,37 @@ TEST_F_TIMEOUT(data, an_error_without_data_has_no_address_of_data, F_TEST_S)
 	EXPECT_EQ(0, err.err_data_size);
 	ASSERT_EQ(1, fi_cq_readerr(cq, &err, 0));
 	EXPECT_EQ(NULL, err.err_data);
+}
+
+/* An adapter may register the memory in pieces, and a message may touch several. */
+TEST_F_TIMEOUT(own, a_long_message_may_be_anywhere_in_long_memory, F_TEST_S)
+{
+	struct fi_cq_tagged_entry entry;
+	struct f_pair p = { .opts = { .iov = 1 } };
+	struct fid_mr *mr;
+	size_t i, len;
+	char *mem;
+
+	ASSERT_EQ(0, f_open(&p));
+	ASSERT_EQ(0, f_connect(&p));
+	len = p.info->ep_attr->max_msg_size < LONG ? p.info->ep_attr->max_msg_size : LONG;
+	mem = mmap(NULL, 4 * LONG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, mem);
+	ASSERT_EQ(0, fi_mr_reg(p.domain, mem, 4 * LONG, FI_SEND | FI_RECV, 0, 0, 0, &mr, NULL));
+	for (i = 0; i < 4; i++) {
+		char *from = mem + i * (len / 3 + 1), *to = mem + 4 * LONG - len - i * 4095;
+
+		memset(from, (char)(i + 1), len);
+		ASSERT_EQ(0, fi_recv(p.server.ep, to, len, fi_mr_desc(mr), 0, NULL));
+		ASSERT_EQ(0, fi_send(p.client.ep, from, len, fi_mr_desc(mr), 0, NULL));
+		ASSERT_EQ(1, f_comp(p.server.cq, &entry));
+		EXPECT_EQ(len, entry.len);
+		EXPECT_EQ(0, memcmp(from, to, len));
+		ASSERT_EQ(1, f_comp(p.client.cq, &entry));
+	}
+	EXPECT_EQ(0, fi_close(&mr->fid));
+	munmap(mem, 4 * LONG);
+	f_close(&p);
 }
 
 #define MR_BASIC	(1 << 0)	/* FI_MR_BASIC, a name that libfabric 2 warns of */

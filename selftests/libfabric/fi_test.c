@@ -96,6 +96,8 @@ int f_info(struct f_pair *p)
 		return -FI_ENOMEM;
 	hints->tx_attr->size = p->opts.tx_size;
 	hints->rx_attr->size = p->opts.rx_size;
+	hints->tx_attr->iov_limit = p->opts.iov;
+	hints->rx_attr->iov_limit = p->opts.iov;
 	hints->addr_format = p->opts.format;
 	if (p->opts.shared)
 		hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;

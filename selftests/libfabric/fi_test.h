@@ -37,6 +37,7 @@ struct f_opts {
 	size_t		tx_size;
 	size_t		rx_size;
 	size_t		cq_size;
+	size_t		iov;		/* segments of a request and of a receive */
 	enum fi_wait_obj wait;
 	int		shared;		/* the server receives from @srx */
 	int		no_data;	/* the program knows no remote CQ data */

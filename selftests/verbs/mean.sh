@@ -125,12 +125,16 @@ on() { # MEANNESS met|avoided PARAMETERS PROGRAM...
 	result "$what: it is $how"
 }
 
+# It is there if libfabric was there when the tests were built.
+libfabric=()
+[ ! -e "$dir/fi_data" ] || libfabric=(fi_data)
+
 echo "TAP version 13"
 # Completions are announced in hard interrupt with interrupts off, at once or late and for many.
 on hardirq met notify_ms=0 api_srq
 on late met notify_ms=4 api_deferred
 # The driver can register no user memory, or little at once.  The pairs of most programs have more.
-on by_request avoided "driver=irdma user_mr=2" flush
+on by_request avoided "driver=irdma user_mr=2" flush "${libfabric[@]}"
 on few_pages avoided "driver=irdma user_mr=2 fast_reg_pages=16" rsm_data_rdma
 on page_sizes avoided "driver=mlx5 page_sizes=0x201000" api_rmr
 # Short queues, and a depth that no limit tells.

@@ -174,13 +174,14 @@ static int dat_ep_open(struct fdat_ep *ep)
 	};
 	DAT_EVD_HANDLE rx = ep->rx_evd ? ep->rx_evd->handle : DAT_HANDLE_NULL;
 	DAT_EVD_HANDLE tx = ep->tx_evd ? ep->tx_evd->handle : DAT_HANDLE_NULL;
-	DAT_IA_HANDLE ia = ep->domain->ia->handle;
+	const struct fdat_ia *adapter = ep->domain->ia;
+	DAT_IA_HANDLE ia = adapter->handle;
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_recv_dtos = (DAT_COUNT)ep->rx.limit,
 		.max_request_dtos = (DAT_COUNT)ep->tx.limit,
-		.max_recv_iov = (DAT_COUNT)info->rx_attr->iov_limit,
-		.max_request_iov = (DAT_COUNT)info->tx_attr->iov_limit,
+		.max_recv_iov = fdat_parts(adapter, info->rx_attr->iov_limit),
+		.max_request_iov = fdat_parts(adapter, info->tx_attr->iov_limit),
 		.max_rdma_read_in = at_most(FDAT_READS, limits->max_rdma_read_per_ep_in),
 		.max_rdma_read_out = at_most(FDAT_READS, limits->max_rdma_read_per_ep_out),
 		.max_rdma_read_iov = at_most(info->tx_attr->iov_limit,

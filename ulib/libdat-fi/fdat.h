@@ -495,6 +495,12 @@ void fdat_ia_put(struct fdat_ia *ia);
  */
 const union fdat_addr *fdat_ia_address(const struct fdat_ia *ia, int family);
 
+/* Returns the length of the longest message. */
+size_t fdat_message_max(const struct fdat_ia *ia);
+
+/* Returns how many segments the adapter may need for @n segments of a program. */
+DAT_COUNT fdat_parts(const struct fdat_ia *ia, size_t n);
+
 /* Returns how many segments a receive, or any kind of request, may have. */
 size_t fdat_rx_iov_max(const struct fdat_ia *ia);
 size_t fdat_tx_iov_max(const struct fdat_ia *ia);

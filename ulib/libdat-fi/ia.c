@@ -196,6 +196,30 @@ const union fdat_addr *fdat_ia_address(const struct fdat_ia *ia, int family)
 	return NULL;
 }
 
+/*
+ * Returns whether the adapter registers long memory in pieces, if peers have no access to it.  A
+ * segment then counts once for each piece that it touches.
+ */
+static int in_pieces(const struct fdat_ia *ia)
+{
+	return ia->attr.max_lmr_block_size < ia->attr.max_message_size;
+}
+
+/* What a layer such as ofi_rxm sends at once it also registers at once, for its peer. */
+size_t fdat_message_max(const struct fdat_ia *ia)
+{
+	return in_pieces(ia) ? ia->attr.max_lmr_block_size : ia->attr.max_message_size;
+}
+
+/*
+ * A piece is longer than half of the longest message.  So @n segments contain @n + 1 ends of pieces
+ * at most.
+ */
+DAT_COUNT fdat_parts(const struct fdat_ia *ia, size_t n)
+{
+	return (DAT_COUNT)(in_pieces(ia) ? 2 * n + 1 : n);
+}
+
 static size_t iov_max(size_t n, DAT_COUNT limit)
 {
 	return n < (size_t)limit ? n : (size_t)limit;
@@ -203,7 +227,9 @@ static size_t iov_max(size_t n, DAT_COUNT limit)
 
 size_t fdat_rx_iov_max(const struct fdat_ia *ia)
 {
-	return iov_max(FDAT_MAX_IOV, ia->attr.max_iov_segments_per_dto);
+	DAT_COUNT limit = ia->attr.max_iov_segments_per_dto;
+
+	return iov_max(FDAT_MAX_IOV, in_pieces(ia) ? (limit - 1) / 2 : limit);
 }
 
 size_t fdat_tx_iov_max(const struct fdat_ia *ia)

@@ -57,7 +57,7 @@ static void describe_ep(const struct fdat_ia *ia, struct fi_ep_attr *ep)
 	ep->protocol = ia->iwarp ? FI_PROTO_IWARP :
 		       ia->local ? FDAT_PROTO_LOCAL : FI_PROTO_RDMA_CM_IB_RC;
 	ep->protocol_version = 1;
-	ep->max_msg_size = ia->attr.max_message_size;
+	ep->max_msg_size = fdat_message_max(ia);
 	/* A peer over iWARP may place the data of several messages in any order. */
 	ep->max_order_raw_size = ia->iwarp ? 0 : ep->max_msg_size;
 	ep->max_order_waw_size = ep->max_order_raw_size;

@@ -195,7 +195,7 @@ static int srx_create(struct fdat_srx *srx, const struct fi_rx_attr *attr)
 	if (ret)
 		return ret;
 	want.max_recv_dtos = (DAT_COUNT)srx->size;
-	want.max_recv_iov = (DAT_COUNT)srx->iov_limit;
+	want.max_recv_iov = fdat_parts(srx->domain->ia, srx->iov_limit);
 	ret = fdat_error(dat_srq_create(srx->domain->ia->handle, srx->domain->pz, &want,
 					&srx->srq));
 	if (ret)
