@@ -183,7 +183,7 @@ TEST_F(export, the_budget_is_that_of_all_segments)
 }
 
 /* RSM check: 10 */
-TEST_F(export, slots_are_limited)
+TEST_F_TIMEOUT(export, slots_are_limited, 240)
 {
 	static rsm_memseg_export_handle_t exp[4096];
 	int i, n, ret = RSM_SUCCESS;
