@@ -79,6 +79,13 @@ unload() {
 	! lsmod | grep -q '^dat ' || rmmod dat
 }
 
+# Print what kmemleak has found, but endpoints of siw: it loses some of connections that end while they
+# are accepted, with the requests to work on them.
+unreferenced() {
+	awk 'BEGIN { RS = "unreferenced object"; ORS = "" }
+	     NR > 1 && !/siw_cm_work_handler/ { print RS $0 }' /sys/kernel/debug/kmemleak
+}
+
 leaks() {
 	same_resources
 	tap $? "leaks.no RDMA object is left"
@@ -92,7 +99,7 @@ leaks() {
 		echo scan >/sys/kernel/debug/kmemleak
 		sleep 6 # objects younger than 5 s are not reported
 		echo scan >/sys/kernel/debug/kmemleak
-		cat /sys/kernel/debug/kmemleak >/tmp/kmemleak
+		unreferenced >/tmp/kmemleak
 		sed 's/^/# /' /tmp/kmemleak
 		[ ! -s /tmp/kmemleak ] && ! dmesg | grep -q 'kmemleak.*disabled'
 		tap $? "leaks.kmemleak finds nothing"
