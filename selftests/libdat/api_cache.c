@@ -34,14 +34,21 @@
 #define BAD_LMR	RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR)
 
 static int is_old;			/* flag: the driver is to report no stale LMRs */
+static int stale_fails;			/* flag: its calls that would report them fail */
 static unsigned int made, freed;	/* registrations since counts_begin() */
 static void (*after_create)(void);	/* called once when the driver has registered memory */
+static void (*after_stale)(void);	/* called once when the driver has reported stale LMRs */
 
 static int changed_ioctl(int fd, unsigned long request, void *arg)
 {
-	int ret = real_ioctl(fd, request, arg);
 	void (*fn)(void) = after_create;
+	int ret;
 
+	if (request == DAT_IOC_LMR_STALE && stale_fails) {
+		errno = ENOMEM;
+		return -1;
+	}
+	ret = real_ioctl(fd, request, arg);
 	if (ret)
 		return ret;
 	if (request == DAT_IOC_ABI && is_old)
@@ -52,6 +59,11 @@ static int changed_ioctl(int fd, unsigned long request, void *arg)
 		__atomic_add_fetch(&freed, 1, __ATOMIC_RELAXED);
 	if (request == DAT_IOC_LMR_CREATE && fn) {
 		after_create = NULL;
+		fn();
+	}
+	fn = after_stale;
+	if (request == DAT_IOC_LMR_STALE && fn) {
+		after_stale = NULL;
 		fn();
 	}
 	return ret;
@@ -261,6 +273,23 @@ TEST_F(cache, zones_and_privileges_are_kept_apart)
 	EXPECT_EQ(DAT_SUCCESS, dat_linux_lmr_put(a.lmr));
 }
 
+/* A zone takes along only what is kept for itself. */
+TEST_F(cache, what_is_kept_for_a_zone_outlives_other_zones)
+{
+	struct a_pair *p = &self->p;
+	DAT_PZ_HANDLE pz;
+	struct got g;
+
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(p->ia, &pz));
+	ASSERT_EQ(DAT_SUCCESS, touch(p, self->va, PAGE));
+	ASSERT_EQ(DAT_SUCCESS, get_as(p, pz, self->va, PAGE, LOCAL, &g));
+	EXPECT_EQ(DAT_SUCCESS, dat_linux_lmr_put(g.lmr));
+	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(pz));
+	EXPECT_EQ(1, freed);
+	ASSERT_EQ(DAT_SUCCESS, touch(p, self->va, PAGE));
+	EXPECT_EQ(2, made);
+}
+
 TEST_F(cache, memory_that_was_mapped_again_is_registered_again)
 {
 	struct a_pair *p = &self->p;
@@ -311,6 +340,27 @@ TEST_F(cache, a_put_notices_what_is_stale)
 	ASSERT_EQ(0, munmap(self->va, PAGE));
 	EXPECT_EQ(0, freed);
 	EXPECT_EQ(DAT_SUCCESS, dat_linux_lmr_put(g.lmr));
+	EXPECT_EQ(1, freed);
+}
+
+/* It may be stale, so it is not used, and is freed when this becomes known. */
+TEST_F(cache, a_get_fails_if_the_driver_does_not_tell_what_is_stale)
+{
+	struct a_pair *p = &self->p;
+	struct got g, used;
+
+	ASSERT_EQ(DAT_SUCCESS, touch(p, self->va, PAGE));
+	ASSERT_EQ(DAT_SUCCESS, get(p, self->va + 2 * PAGE, PAGE, &used));
+	ASSERT_EQ(0, remap(self->va, PAGE, 'b'));
+	stale_fails = 1;
+	EXPECT_EQ(DAT_INSUFFICIENT_RESOURCES, TYPE(get(p, self->va, PAGE, &g)));
+	EXPECT_EQ(DAT_SUCCESS, dat_linux_lmr_put(used.lmr));
+	EXPECT_EQ(0, freed);
+	stale_fails = 0;
+	ASSERT_EQ(DAT_SUCCESS, get(p, self->va, PAGE, &g));
+	EXPECT_EQ('b', sent(p, &g, self->va));
+	EXPECT_EQ(DAT_SUCCESS, dat_linux_lmr_put(g.lmr));
+	EXPECT_EQ(3, made);
 	EXPECT_EQ(1, freed);
 }
 
@@ -463,6 +513,39 @@ TEST_F(cache, two_registrations_at_the_same_time_are_one_too_many)
 	ASSERT_EQ(DAT_SUCCESS, touch(p, self->va, PAGE));
 	EXPECT_EQ(2, made);
 	EXPECT_EQ(1, freed);
+}
+
+static pthread_t nested_thread;
+static struct got nested_got;
+
+static void *get_in_thread(void *arg)
+{
+	return (void *)(uintptr_t)get(nested_pair, nested_va, PAGE, &nested_got);
+}
+
+static void start_a_get(void)
+{
+	pthread_create(&nested_thread, NULL, get_in_thread, NULL);
+	usleep(100000);
+}
+
+/* The thread gets memory while another one makes the cache.  What is not in the cache is freed. */
+TEST_F(cache, threads_that_get_at_first_have_one_cache)
+{
+	struct a_pair *p = &self->p;
+	struct got g;
+	void *ret;
+
+	nested_pair = p;
+	nested_va = self->va;
+	after_stale = start_a_get;
+	ASSERT_EQ(DAT_SUCCESS, get(p, self->va, PAGE, &g));
+	ASSERT_EQ(NULL, after_stale);
+	ASSERT_EQ(0, pthread_join(nested_thread, &ret));
+	ASSERT_EQ(DAT_SUCCESS, (uintptr_t)ret);
+	EXPECT_EQ(DAT_SUCCESS, dat_linux_lmr_put(nested_got.lmr));
+	EXPECT_EQ(DAT_SUCCESS, dat_linux_lmr_put(g.lmr));
+	EXPECT_EQ(1, made - freed);
 }
 
 TEST_F(cache, the_one_that_was_used_first_goes_beyond_the_count)
@@ -647,6 +730,35 @@ TEST_F(cache, what_is_kept_keeps_no_zone_and_no_adapter)
 		  dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(p.pz));
 	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+/* Returns how many mappings of the driver this process has. */
+static int driver_mappings(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[512];
+	int n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += !!strstr(line, "/dev/dat");
+	if (f)
+		fclose(f);
+	return n;
+}
+
+TEST_F(cache, a_closed_adapter_leaves_no_mapping)
+{
+	int before = driver_mappings();
+	struct a_pair p = self->p;
+	DAT_IA_HANDLE async;
+
+	ASSERT_EQ(DAT_SUCCESS, a_ia(&p.ia, &async));
+	ASSERT_EQ(DAT_SUCCESS, dat_pz_create(p.ia, &p.pz));
+	ASSERT_EQ(DAT_SUCCESS, touch(&p, self->va, PAGE));
+	EXPECT_LT(before, driver_mappings());
+	EXPECT_EQ(DAT_SUCCESS, dat_pz_free(p.pz));
+	EXPECT_EQ(DAT_SUCCESS, dat_ia_close(p.ia, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_EQ(before, driver_mappings());
 }
 
 /* An RMR that is bound to it keeps it: it is freed later. */
