@@ -442,6 +442,58 @@ TEST_F_TIMEOUT(data, writes_and_reads_of_the_peers_memory, F_TEST_S)
 	EXPECT_EQ(0, strcmp(p->mem + 40000, "injected"));
 }
 
+static struct fid_mr *region(struct f_pair *p, uint64_t access)
+{
+	struct fid_mr *mr = NULL;
+
+	fi_mr_reg(p->domain, p->mem, F_MEM, access, 0, 0, 0, &mr, NULL);
+	return mr;
+}
+
+/* Send 8 bytes of @from, and receive them in @to.  Returns 0 if both complete. */
+static int moves(struct f_pair *p, struct fid_mr *from, struct fid_mr *to, const char *src,
+		 char *dst)
+{
+	if (fi_recv(p->server.ep, dst, 8, fi_mr_desc(to), 0, NULL) ||
+	    fi_send(p->client.ep, src, 8, fi_mr_desc(from), 0, NULL))
+		return -1;
+	return f_comp(p->client.cq, NULL) != 1 || f_comp(p->server.cq, NULL) != 1;
+}
+
+TEST_F_TIMEOUT(data, a_region_needs_only_the_access_of_its_use, F_TEST_S)
+{
+	struct f_pair *p = &self->p;
+	struct fid_mr *from[] = {
+		region(p, FI_SEND), region(p, FI_WRITE), region(p, FI_REMOTE_READ),
+	};
+	struct fid_mr *to[] = {
+		region(p, FI_RECV), region(p, FI_REMOTE_WRITE), region(p, FI_READ),
+	};
+	char *src = p->mem, *dst = p->mem + 4096;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_NE(NULL, from[i]);
+		ASSERT_NE(NULL, to[i]);
+	}
+	memcpy(src, "abcd", 4);
+	EXPECT_EQ(0, moves(p, from[0], to[0], src, dst));
+	/* Memory that peers may write is written by receives, too, as with other providers. */
+	EXPECT_EQ(0, moves(p, from[0], to[1], src + 1, dst + 8));
+	ASSERT_EQ(0, fi_write(p->client.ep, src + 2, 8, fi_mr_desc(from[1]), 0,
+			      (uintptr_t)dst + 16, fi_mr_key(to[1]), NULL));
+	EXPECT_EQ(1, f_comp(p->client.cq, NULL));
+	ASSERT_EQ(0, fi_read(p->client.ep, dst + 24, 8, fi_mr_desc(to[2]), 0,
+			     (uintptr_t)src + 3, fi_mr_key(from[2]), NULL));
+	EXPECT_EQ(1, f_comp(p->client.cq, NULL));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ('a' + i, dst[8 * i]);
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(0, fi_close(&from[i]->fid));
+		EXPECT_EQ(0, fi_close(&to[i]->fid));
+	}
+}
+
 TEST_F_TIMEOUT(data, a_read_fills_segments, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
