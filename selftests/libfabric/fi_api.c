@@ -947,6 +947,46 @@ TEST_F_TIMEOUT(own, closed_objects_leave_no_descriptors, F_TEST_S)
 	EXPECT_EQ(before, descriptors());
 }
 
+#define MANY	4096	/* places of each queue */
+
+/* Open and close an endpoint with long queues, and with the SRX of @p if there is one. */
+static int open_and_close(struct f_pair *p)
+{
+	uint64_t directions = FI_TRANSMIT | FI_RECV;
+	struct fid_ep *ep;
+	int ret = fi_endpoint(p->domain, p->info, &ep, NULL);
+
+	if (!ret)
+		ret = fi_ep_bind(ep, &p->client.eq->fid, 0);
+	if (!ret)
+		ret = fi_ep_bind(ep, &p->client.cq->fid, directions);
+	if (!ret && p->srx)
+		ret = fi_ep_bind(ep, &p->srx->fid, 0);
+	if (!ret)
+		ret = fi_enable(ep);
+	return ret ? ret : fi_close(&ep->fid);
+}
+
+/* An EVD of a CQ, which has a descriptor, has room for the queues of a few such endpoints only. */
+TEST_F_TIMEOUT(own, closed_endpoints_need_no_room_in_their_cq, F_TEST_S)
+{
+	struct f_pair p = { .info = NULL };
+	int before = 0, i, n;
+
+	for (i = 0; i < 2; i++) {
+		p.opts = (struct f_opts){ .tx_size = MANY, .rx_size = MANY, .shared = i };
+		ASSERT_EQ(0, f_open(&p));
+		for (n = 0; n < 20; n++) {
+			ASSERT_EQ(0, open_and_close(&p));
+			if (!n)
+				before = descriptors();
+		}
+		EXPECT_EQ(before, descriptors());
+		f_close(&p);
+		memset(&p, 0, sizeof(p));
+	}
+}
+
 TEST_F_TIMEOUT(api, a_child_opens_a_fabric_of_its_own, F_TEST_S)
 {
 	int status = -1;
