@@ -21,6 +21,7 @@
 #define CLOSES		20
 #define HUGE_PIECE	(64UL << 20)
 #define HUGE_SIZE	(1UL << 36)	/* of which a registration takes many seconds */
+#define LONG_SIZE	(256L << 20)	/* more than a registration faults in while a close waits */
 #define RUNS		1		/* value of ret while the ioctl runs */
 
 FIXTURE(faults) {
@@ -197,6 +198,27 @@ TEST_F_TIMEOUT(faults, a_huge_registration_holds_up_no_call_and_can_be_killed, 1
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(SIGKILL, WTERMSIG(status));
+}
+
+/* The faults of much memory take long, although the kernel alone serves them. */
+TEST_F_TIMEOUT(faults, a_close_does_not_wait_for_the_faults_of_a_long_registration, 60)
+{
+	FIXTURE_DATA(faults) other = { .f = self->f, .pz = self->pz, .ret = RUNS };
+	long before = resident_pages();
+
+	other.h.size = LONG_SIZE;
+	other.h.va = mmap(NULL, LONG_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	ASSERT_NE(MAP_FAILED, other.h.va);
+	/* Huge pages come too fast.  A kernel without them refuses this. */
+	madvise(other.h.va, LONG_SIZE, MADV_NOHUGEPAGE);
+	ASSERT_EQ(0, pthread_create(&other.thread, NULL, register_all, &other));
+	while (resident_pages() - before < LONG_SIZE / PAGE / 100)
+		usleep(100);
+	EXPECT_EQ(0, close_ia(&self->f));
+	EXPECT_EQ(RUNS, __atomic_load_n(&other.ret, __ATOMIC_RELAXED));
+	pthread_join(other.thread, NULL);
+	EXPECT_EQ(-ENODEV, other.ret);
 }
 
 TEST_F_TIMEOUT(faults, a_registration_goes_on_when_its_pages_have_come, 60)
