@@ -515,22 +515,27 @@ TEST_F_TIMEOUT(data, a_read_fills_segments, F_TEST_S)
 		EXPECT_EQ(0, memcmp(p->mem + 10, p->mem + 8192, 20));
 }
 
-#define FENCED	65536	/* bytes of a read that takes longer than the post of a message */
+#define FENCED	65536	/* bytes of a read that takes longer than the start of a message */
 
+/* The read and the message are given to the adapter together: the read cannot end before. */
 TEST_F_TIMEOUT(data, a_fenced_message_has_the_data_of_the_read_before_it, F_TEST_S)
 {
 	struct f_pair *p = &self->p;
 	char *here = p->mem + FENCED, *there = p->mem + 2 * FENCED;
+	struct fi_rma_iov from = { (uintptr_t)p->mem, FENCED, fi_mr_key(p->mr) };
 	struct iovec iov = { here, FENCED };
 	struct fi_msg msg = { .msg_iov = &iov, .desc = &self->desc, .iov_count = 1 };
+	struct fi_msg_rma read = {
+		.msg_iov = &iov, .desc = &self->desc, .iov_count = 1,
+		.rma_iov = &from, .rma_iov_count = 1,
+	};
 	int i;
 
 	for (i = 0; i < TX; i++) {
 		memset(p->mem, 'a' + i, FENCED);
 		memset(here, 0, FENCED);
 		ASSERT_EQ(0, f_recv(p, self->server->ep, 2 * FENCED, FENCED, NULL));
-		ASSERT_EQ(0, fi_read(self->client->ep, here, FENCED, self->desc, 0,
-				     (uintptr_t)p->mem, fi_mr_key(p->mr), NULL));
+		ASSERT_EQ(0, fi_readmsg(self->client->ep, &read, FI_MORE | FI_COMPLETION));
 		ASSERT_EQ(0, fi_sendmsg(self->client->ep, &msg, FI_FENCE | FI_COMPLETION));
 		ASSERT_EQ(1, f_comp(self->server->cq, NULL));
 		EXPECT_EQ(0, memcmp(p->mem, there, FENCED));
