@@ -515,6 +515,28 @@ TEST_F(cache, two_registrations_at_the_same_time_are_one_too_many)
 	EXPECT_EQ(1, freed);
 }
 
+static void get_all(void)
+{
+	touch(nested_pair, nested_va, SIZE);
+}
+
+/* No LMR of the index is a part of another one, or else a search would not find the longer one. */
+TEST_F(cache, a_part_of_one_that_another_thread_has_registered_is_not_kept)
+{
+	struct a_pair *p = &self->p;
+	struct got g;
+
+	nested_pair = p;
+	nested_va = self->va;
+	after_create = get_all;
+	ASSERT_EQ(DAT_SUCCESS, get(p, self->va + PAGE, PAGE, &g));
+	EXPECT_EQ(2, made);
+	EXPECT_EQ(DAT_SUCCESS, dat_linux_lmr_put(g.lmr));
+	EXPECT_EQ(1, freed);
+	ASSERT_EQ(DAT_SUCCESS, touch(p, self->va + 2 * PAGE, PAGE));
+	EXPECT_EQ(2, made);
+}
+
 static pthread_t nested_thread;
 static struct got nested_got;
 
