@@ -809,9 +809,16 @@ TEST_F_TIMEOUT(data, a_wait_ends_at_its_timeout_and_at_a_signal, F_TEST_S)
 {
 	struct fi_cq_tagged_entry entry;
 	pthread_t thread;
+	int64_t begin;
 	void *ret;
+	int i;
 
 	EXPECT_EQ(-FI_EAGAIN, fi_cq_sread(self->client->cq, &entry, 1, NULL, 20));
+	/* Each of many short waits lasts no less than its time. */
+	begin = f_now_ms();
+	for (i = 0; i < 50; i++)
+		EXPECT_EQ(-FI_EAGAIN, fi_cq_sread(self->client->cq, &entry, 1, NULL, 1));
+	EXPECT_LE(50, f_now_ms() - begin);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, signal_later, self->client->cq));
 	EXPECT_EQ(-FI_EAGAIN, fi_cq_sread(self->client->cq, &entry, 1, NULL, -1));
 	pthread_join(thread, &ret);
