@@ -281,8 +281,8 @@ struct dat_rsm_ctlr {
  *	and @ctlr cannot deny a peer access before the peer's proof; BAD_ADDR the memory is not
  *	mapped; BAD_LENGTH @length is 0, over 1 TiB, or more than the adapter registers at once;
  *	BAD_ALIGNMENT @addr or @length is not a multiple of the page size; PERM_DENIED the memory is
- *	not writable; NO_MEM no memory, or the segment would exceed RLIMIT_MEMLOCK or the host's limit
- *	on exported memory; NO_RESOURCES too many segments
+ *	not writable; NO_MEM no memory, or the segment would exceed RLIMIT_MEMLOCK or the host's
+ *	limit on exported memory; NO_RESOURCES too many segments
  * @ctlr: number of the controller
  * @flags: DAT_RSM_REBINDABLE, DAT_RSM_DONT_WAIT, DAT_RSM_LOCK_OPS
  * @addr: address of the first byte

@@ -65,8 +65,8 @@ struct cp_msg {
 /*
  * Each slot of the receiver is a registration, because some devices register no more than 1 MiB for
  * access by peers.  The sender has one of all slots: of 7 and not 8, because 8 slots would be 512
- * pages.  At the end of a registration of 512 pages, the rxe driver of Linux 6.1 reads beyond its page
- * table.
+ * pages.  At the end of a registration of 512 pages, the rxe driver of Linux 6.1 reads beyond its
+ * page table.
  */
 #define CP_SLOTS	7
 #define CP_SLOT_SIZE	(256U << 10)
