@@ -7,9 +7,9 @@
  *
  * usage: bench_fi PROVIDER msg|rdm DOMAIN ADDRESS BYTES COUNT
  *
- * DOMAIN and ADDRESS: name of the adapter, and its address; "-" takes the first one.  msg: endpoints
- * with a connection, and messages; rdm: endpoints without one, and tagged messages.  Prints the
- * average time of a message in microseconds.
+ * DOMAIN and ADDRESS: name of the adapter, and its address; "-" takes the first one.  msg:
+ * endpoints with a connection, and messages; rdm: endpoints without one, and tagged messages.  Prints
+ * the average time of a message in microseconds.
  */
 #include <stdio.h>
 #include <stdlib.h>
