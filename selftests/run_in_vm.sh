@@ -79,8 +79,8 @@ unload() {
 	! lsmod | grep -q '^dat ' || rmmod dat
 }
 
-# Print what kmemleak has found, but endpoints of siw: it loses some of connections that end while they
-# are accepted, with the requests to work on them.
+# Print what kmemleak has found, without the endpoints that siw itself leaks: those of connections
+# that end while siw accepts them.
 unreferenced() {
 	awk 'BEGIN { RS = "unreferenced object"; ORS = "" }
 	     NR > 1 && !/siw_cm_work_handler/ { print RS $0 }' /sys/kernel/debug/kmemleak

@@ -132,7 +132,8 @@ TEST_F_TIMEOUT(modify, only_where_the_state_allows_it, 60)
 
 	ASSERT_EQ(DAT_SUCCESS, dat_ep_post_recv(p->ep[0], 1, &seg, a_cookie(1), 0));
 	EXPECT_EQ(DAT_INVALID_STATE,
-		  TYPE(dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param)));
+		  TYPE(dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS,
+				     &param)));
 	ASSERT_EQ(DAT_SUCCESS, connect_pair(p));
 	EXPECT_EQ(RC(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED),
 		  dat_ep_modify(p->ep[0], DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param));
@@ -225,7 +226,8 @@ TEST_F(modify, receive_counts)
 	EXPECT_EQ(3, n);
 	EXPECT_EQ(3, span);
 	EXPECT_EQ(DAT_SUCCESS, dat_ep_recv_query(p->ep[0], NULL, NULL));
-	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP), dat_ep_recv_query(p->ia, &n, &span));
+	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP),
+		  dat_ep_recv_query(p->ia, &n, &span));
 }
 
 /*
@@ -245,8 +247,10 @@ TEST_F(modify, high_watermarks_can_only_be_off)
 		  dat_ep_set_watermark(p->ep[0], 4, DAT_WATERMARK_INFINITE));
 	EXPECT_EQ(RC(DAT_MODEL_NOT_SUPPORTED, 0),
 		  dat_ep_set_watermark(p->ep[0], DAT_WATERMARK_INFINITE, 4));
-	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), dat_ep_set_watermark(p->ep[0], -2, 4));
-	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3), dat_ep_set_watermark(p->ep[0], 4, -2));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_ep_set_watermark(p->ep[0], -2, 4));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3),
+		  dat_ep_set_watermark(p->ep[0], 4, -2));
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP), dat_ep_set_watermark(NULL, 4, 4));
 }
 
@@ -475,11 +479,14 @@ TEST_F(modify, syncing_checks_its_arguments)
 	EXPECT_EQ(DAT_SUCCESS, dat_lmr_sync_rdma_write(p->ia, NULL, 0));
 	EXPECT_EQ(RC(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA),
 		  dat_lmr_sync_rdma_read(p->pz, seg, 2));
-	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), dat_lmr_sync_rdma_read(p->ia, NULL, 1));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_lmr_sync_rdma_read(p->ia, NULL, 1));
 	seg[1].segment_length++;
-	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), dat_lmr_sync_rdma_read(p->ia, seg, 2));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_lmr_sync_rdma_read(p->ia, seg, 2));
 	seg[0].lmr_context ^= 0x100000;
-	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2), dat_lmr_sync_rdma_write(p->ia, seg, 1));
+	EXPECT_EQ(RC(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2),
+		  dat_lmr_sync_rdma_write(p->ia, seg, 1));
 }
 
 TEST_HARNESS_MAIN

@@ -41,7 +41,8 @@ FIXTURE_TEARDOWN(transfer)
 
 static const size_t sizes[] = { 0, 1, 3, 64, 4095, 4096, 4097, 65536, 1000003, 1 << 20 };
 #define NSIZES (sizeof(sizes) / sizeof(sizes[0]))
-#define MARGIN	200	/* bytes around a message in half of the memory */
+/* Bytes around a message in half of the memory, which is short if an adapter registers little. */
+#define MARGIN	200
 
 /* Covers: dat_ep_post_send; dat_ep_post_recv; SH 35, 36, 44 */
 TEST_F_TIMEOUT(transfer, send_of_every_size, 120)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (c) The dat authors
-/* What the provider for libfabric writes to the log. */
+/* The log messages of the provider for libfabric. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -108,7 +108,7 @@ static void settle(void)
 	usleep(300000);
 }
 
-/* Give v0 a link-local address, as at a boot.  The kernel does so when the way changes. */
+/* Give v0 a link-local address.  The kernel makes one when the mode of making them changes. */
 static void v0_link_local(void)
 {
 	static const char mode[] = "/proc/sys/net/ipv6/conf/v0/addr_gen_mode";

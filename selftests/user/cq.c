@@ -26,7 +26,7 @@ FIXTURE(cq) {
 	struct t_evd evd[2];
 	struct t_ep ep[EPS][2];
 	int before;	/* CQs of all devices */
-	int idle;	/* the same without a connection: registration by work request has one */
+	int idle;	/* the same before the first connection; registration may have made one */
 };
 
 FIXTURE_SETUP(cq)

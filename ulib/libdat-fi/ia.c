@@ -205,7 +205,10 @@ static int in_pieces(const struct fdat_ia *ia)
 	return ia->attr.max_lmr_block_size < ia->attr.max_message_size;
 }
 
-/* What a layer such as ofi_rxm sends at once it also registers at once, for its peer. */
+/*
+ * A layer such as ofi_rxm registers a whole message for access by its peer.  So a message is no
+ * longer than the longest registration for peers.
+ */
 size_t fdat_message_max(const struct fdat_ia *ia)
 {
 	return in_pieces(ia) ? ia->attr.max_lmr_block_size : ia->attr.max_message_size;
